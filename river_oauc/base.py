@@ -1,0 +1,195 @@
+"""The contract with river, written once for all learners of this package."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import typing
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from river import base
+from river.utils import dataframe
+
+from river_oauc.calibration import Calibration
+from river_oauc.inputs import parse_label, parse_weight, read_features, read_labels, read_weights
+from river_oauc.vectorizer import Features, FloatArray, Vectorizer
+
+if typing.TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
+
+__all__ = ["OnlineAUCClassifier"]
+
+
+class OnlineAUCClassifier(base.MiniBatchClassifier):
+    """Base of the classifiers that learn a score.
+
+    It checks labels, weights and features, turns dicts and data frames into arrays, and scores into
+    probabilities. A method says how it scores one array (`_score`) and many (`_score_many`), how it
+    learns from one (`_learn`), and how it makes room for more features (`_resize`).
+
+    A refused example leaves the model as it was: `_learn` refuses before it changes anything.
+
+    Parameters
+    ----------
+    prior
+        `"balanced"` or `"empirical"`; see `calibration.Calibration`.
+
+    """
+
+    def __init__(self, prior: str) -> None:
+        self.prior = prior
+        self._calibration = Calibration(prior)
+        self._vectorizer = Vectorizer()
+        # river names what predict_many returns after the labels of the last learn_many.
+        self._y_name: str | None = None
+
+    @abc.abstractmethod
+    def _score(self, x: FloatArray) -> float:
+        """The score of one example."""
+
+    @abc.abstractmethod
+    def _score_many(self, matrix: FloatArray) -> FloatArray:
+        """The scores of the rows of a matrix."""
+
+    @abc.abstractmethod
+    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
+        """Learn from one example with a weight above 0, or raise a ValueError and change nothing.
+
+        The array is the learner's to keep.
+        """
+
+    @abc.abstractmethod
+    def _resize(self, size: int) -> None:
+        """Make all state fit arrays of this length: pad with zeros, or cut zeros off."""
+
+    def learn_one(self, x: Features, y: base.typing.ClfTarget, w: float = 1.0) -> None:
+        """Update the model with the features `x` and the label `y`.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features: finite real numbers.
+        y
+            A label: a boolean, 0 or 1, or -1 or 1.
+        w
+            Importance of the example. It multiplies the gradient of the example's loss, and its
+            weight in whatever is averaged. An example of weight 0 changes nothing.
+
+        """
+        positive = y if y is True or y is False else parse_label(y)
+        if w != 1.0:
+            w = parse_weight(w)
+        array = self._vectorizer.encode(x)
+        if array is not None:
+            if w:
+                self._learn(array, positive, w)
+        elif w:
+            with self._room_for(x):
+                self._learn(self._vectorizer.encode(x, True), positive, w)
+
+    def score_one(self, x: Features) -> float:
+        """The score of `x`: the higher, the more likely a positive. It ranks, and has no unit.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features. A NaN counts as an absent feature.
+
+        """
+        return self._score(self._vectorizer.encode(x, True))
+
+    def predict_proba_one(
+        self, x: Features, **kwargs: typing.Any
+    ) -> dict[base.typing.ClfTarget, float]:
+        """Predict the probability of each label for a dictionary of features `x`.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features. A NaN counts as an absent feature.
+
+        """
+        p = self._calibration.probability(self._score(self._vectorizer.encode(x, True)))
+        return {False: 1.0 - p, True: p}
+
+    def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries = 1.0) -> None:
+        """Update the model with each row of `X` in turn, exactly as `learn_one` would.
+
+        A batch with anything to be refused is refused as a whole.
+
+        Parameters
+        ----------
+        X
+            A data frame of features (pandas, polars, pyarrow). A column that is missing is a
+            feature that is absent.
+        y
+            A series of labels.
+        w
+            Importance of the examples: a series, or one number for all of them.
+
+        """
+        frame = dataframe.into_frame(X)
+        matrix = read_features(frame)
+        labels, y_name = read_labels(y, len(matrix))
+        weights = read_weights(w, len(matrix))
+        self._vectorizer.check_matrix(matrix, frame.columns)
+
+        rows = [row for row, weight in enumerate(weights) if weight]
+        if rows:
+            first, *rest = rows
+            with self._room_for(frame.columns):
+                matrix = self._vectorizer.encode_columns(matrix, frame.columns)
+                self._learn(matrix[first], labels[first], weights[first])
+            for row in rest:
+                self._learn(matrix[row], labels[row], weights[row])
+        self._y_name = y_name
+
+    def predict_proba_many(self, X: IntoDataFrame) -> IntoDataFrame:
+        """Predict the probability of each label for each row of `X`.
+
+        Parameters
+        ----------
+        X
+            A data frame of features. A NaN, a null or a missing column is an absent feature.
+
+        """
+        frame = dataframe.into_frame(X)
+        p = self._probabilities(frame)
+        return dataframe.to_native_frame({False: 1.0 - p, True: p}, like=frame)
+
+    def predict_many(self, X: IntoDataFrame) -> IntoSeries:
+        """Predict the label of each row of `X`.
+
+        Parameters
+        ----------
+        X
+            A data frame of features. A NaN, a null or a missing column is an absent feature.
+
+        """
+        frame = dataframe.into_frame(X)
+        labels = self._probabilities(frame) > 0.5
+        return dataframe.to_native_series(labels, name=self._y_name, like=frame)
+
+    def _probabilities(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
+        matrix = read_features(frame)
+        matrix = np.where(np.isnan(matrix), 0.0, matrix)
+        self._vectorizer.check_matrix(matrix, frame.columns)
+        scores = self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
+        return self._calibration.probabilities(scores)
+
+    @contextlib.contextmanager
+    def _room_for(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
+        """Learn new names for an example, and forget them again if it is refused."""
+        vectorizer = self._vectorizer
+        n_names, size = len(vectorizer.names), vectorizer.size
+        vectorizer.extend(names)
+        try:
+            if vectorizer.size != size:
+                self._resize(vectorizer.size)
+            yield
+        except BaseException:
+            vectorizer.truncate(n_names, size)
+            self._resize(size)
+            raise

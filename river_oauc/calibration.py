@@ -1,0 +1,92 @@
+"""From a score that ranks to a probability that a metric can read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_oauc.parameters import check_choice
+from river_oauc.vectorizer import FloatArray
+
+__all__ = ["Calibration"]
+
+# Classes further apart than this many standard deviations count as this far apart, and classes
+# that are closer, or the wrong way round, as this close: the map stays strictly increasing and
+# never becomes a step.
+_WIDEST, _NARROWEST = 4.0, 0.1
+
+# Beyond this many logits the map grows like a logarithm. A plain sigmoid rounds everything beyond
+# 37 to the same 1.0, and what the score had ranked would become ties.
+_LINEAR_RANGE = 8.0
+
+# Scores that differ by less than this are one score: their slope would not be a finite number.
+_SMALLEST_DEVIATION = 1e-280
+
+
+class Calibration:
+    """The posterior of two Gaussian classes of scores with one variance.
+
+    With class means m₊ and m₋ and variance s² of the scores, the probability of a positive is the
+    sigmoid of (m₊ - m₋) / s² · (score - (m₊ + m₋) / 2). As the map is strictly increasing, it never
+    changes a ranking; it spreads the scores over the unit interval, where `metrics.ROCAUC` has its
+    thresholds; and its one half is the threshold that balances the errors of the two classes. A
+    plain sigmoid of the score does none of this: `metrics.ROCAUC` then reads 0.5 whatever the
+    ranking.
+
+    Parameters
+    ----------
+    prior
+        `"balanced"`: both classes are taken to be equally frequent. `"empirical"`: as frequent as
+        they have been, so that probabilities mean frequencies.
+
+    Examples
+    --------
+    >>> from river_oauc.calibration import Calibration
+
+    >>> calibration = Calibration()
+    >>> calibration.probability(3.0)
+    0.953
+
+    >>> calibration.fit(mean_positive=5.0, mean_negative=1.0, variance=4.0, odds=1 / 99)
+    >>> [calibration.probability(score) for score in (1.0, 3.0, 5.0)]
+    [0.119, 0.5, 0.881]
+
+    """
+
+    def __init__(self, prior: str = "balanced") -> None:
+        check_choice("prior", prior, ("balanced", "empirical"))
+        self.prior = prior
+        self.slope = 1.0
+        self.midpoint = 0.0
+        self.log_odds = 0.0
+
+    def fit(self, mean_positive: float, mean_negative: float, variance: float, odds: float) -> None:
+        """Set the map from the scores' class means, their variance, and the odds of a positive."""
+        self.midpoint = 0.5 * (mean_positive + mean_negative)
+        gap = mean_positive - mean_negative
+        deviation = max(math.sqrt(variance), abs(gap) / _WIDEST)
+        if deviation < _SMALLEST_DEVIATION:
+            self.slope = 1.0
+        else:
+            self.slope = max(gap / deviation, _NARROWEST) / deviation
+        if self.prior == "empirical":
+            self.log_odds = math.log(odds)
+
+    def probability(self, score: float) -> float:
+        """The probability that an example with this score is positive."""
+        logit = self.slope * (score - self.midpoint) + self.log_odds
+        if logit > _LINEAR_RANGE:
+            logit = _LINEAR_RANGE + math.log1p(logit - _LINEAR_RANGE)
+        elif logit < -_LINEAR_RANGE:
+            logit = -_LINEAR_RANGE - math.log1p(-_LINEAR_RANGE - logit)
+        return 1.0 / (1.0 + math.exp(-logit))
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """`probability` of each of many scores."""
+        logits = self.slope * (scores - self.midpoint) + self.log_odds
+        beyond = np.maximum(np.abs(logits) - _LINEAR_RANGE, 0.0)
+        logits = np.clip(logits, -_LINEAR_RANGE, _LINEAR_RANGE)
+        logits += np.copysign(np.log1p(beyond), logits)
+        probabilities: FloatArray = 1.0 / (1.0 + np.exp(-logits))
+        return probabilities

@@ -1,0 +1,311 @@
+"""The linear learners: OAUC-M and OAUC-S."""
+
+from __future__ import annotations
+
+import abc
+import typing
+from collections.abc import Iterator
+
+import numpy as np
+from river import base, optim
+from scipy.linalg.blas import daxpy, ddot, dscal
+
+from river_oauc import losses
+from river_oauc.base import OnlineAUCClassifier
+from river_oauc.moments import Moments
+from river_oauc.parameters import check_number
+from river_oauc.vectorizer import MAX_NORM, FloatArray
+
+__all__ = ["OAUCM", "OAUCS", "LinearClassifier"]
+
+_MAX_SQUARED_NORM = MAX_NORM**2
+
+# The slope of the calibration needs both covariances, and changes slowly: it is fitted at every
+# step at first, and every so many steps in the end.
+_LONGEST_WAIT = 64
+
+
+class LinearClassifier(OnlineAUCClassifier):
+    """Base of the classifiers whose score is a weighted sum of the features."""
+
+    def __init__(self, prior: str) -> None:
+        super().__init__(prior)
+        self._weights: FloatArray = np.zeros(self._vectorizer.size)
+
+    @property
+    def weights(self) -> dict[base.typing.FeatureName, float]:
+        """The weights of the score, by the names of the features."""
+        return self._vectorizer.decode(self._weights)
+
+    def _score(self, x: FloatArray) -> float:
+        return ddot(self._weights, x)  # type: ignore[no-any-return]
+
+    def _score_many(self, matrix: FloatArray) -> FloatArray:
+        return matrix @ self._weights
+
+    def _resize(self, size: int) -> None:
+        kept = self._weights[:size]
+        self._weights = np.zeros(size)
+        self._weights[: len(kept)] = kept
+
+
+class _MomentLearner(LinearClassifier):
+    """One gradient step an example, on a loss of its margin over the moments of the other class."""
+
+    def __init__(self, l2: float, lr: float | optim.base.Scheduler | None, prior: str) -> None:
+        super().__init__(prior)
+        # Without l2 there is no step 1 / (l2 · t).
+        check_number("l2", l2, zero_allowed=lr is not None)
+        if not (lr is None or isinstance(lr, optim.base.Scheduler)):
+            check_number("lr", lr)
+        self.l2 = l2
+        self.lr = lr
+        self._n_seen = 0
+        self._positive = Moments(self._vectorizer.size)
+        self._negative = Moments(self._vectorizer.size)
+        self._n_fits = 0
+        self._next_fit = 0
+
+    @staticmethod
+    @abc.abstractmethod
+    def _coefficients(margin: float, variance: float) -> tuple[float, float]:
+        """`pull` and `spread` of the gradient of the loss; see `losses`."""
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"l2", "lr"}
+
+    @property
+    def moments(self) -> dict[bool, Moments]:
+        """Count, mean and covariance of the examples of each class."""
+        return {False: self._negative, True: self._positive}
+
+    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
+        if positive:
+            own, other, sign = self._positive, self._negative, 1.0
+        else:
+            own, other, sign = self._negative, self._positive, -1.0
+        n_seen = self._n_seen + 1
+        if other.n:
+            self._weights = weights = self._step(x, other, sign, w, n_seen)
+            own.update(x, w)
+            if n_seen >= self._next_fit:
+                self._fit_calibration(n_seen)
+            else:
+                self._calibration.midpoint = 0.5 * (
+                    ddot(weights, own.mean) + ddot(weights, other.mean)
+                )
+        else:
+            own.update(x, w)
+        self._n_seen = n_seen
+
+    def _step(
+        self, x: FloatArray, other: Moments, sign: float, w: float, n_seen: int
+    ) -> FloatArray:
+        """The weights after a gradient step on the loss of `x` against the other class."""
+        old = self._weights
+        size = len(old)
+        direction = x.copy()
+        daxpy(other.mean, direction, size, -1.0)
+        spread_direction = other.cov_dot(old)
+        variance = ddot(old, spread_direction)
+        pull, spread = self._coefficients(
+            sign * ddot(old, direction),
+            # Rounding can leave a variance of zero a little below it.
+            variance if variance > 0.0 else 0.0,
+        )
+        lr = self.lr
+        if lr is None:
+            step = 1.0 / (self.l2 * n_seen)
+        elif isinstance(lr, float | int):
+            step = lr
+        else:
+            step = lr.get(n_seen - 1)
+        # weights = (1 - step l2) old + w step (pull sign direction - spread spread_direction),
+        # made in the array of the last term, so that the old weights live until the new are found
+        # to be sound.
+        weights = spread_direction
+        dscal(-w * step * spread, weights)
+        daxpy(old, weights, size, 1.0 - step * self.l2)
+        daxpy(direction, weights, size, w * step * pull * sign)
+        if not ddot(weights, weights) <= _MAX_SQUARED_NORM:
+            raise ValueError(
+                f"the weights would grow beyond {MAX_NORM:g}: the step size is too large for these "
+                "features; scale them, or lower lr"
+            )
+        return weights
+
+    def _fit_calibration(self, n_seen: int) -> None:
+        """Read the class means and the variance of the scores off the moments."""
+        self._n_fits += 1
+        self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
+        positive, negative, weights = self._positive, self._negative, self._weights
+        # Both variances count alike, however rare the class.
+        variance = 0.5 * (
+            ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
+        )
+        self._calibration.fit(
+            mean_positive=ddot(weights, positive.mean),
+            mean_negative=ddot(weights, negative.mean),
+            variance=max(variance, 0.0),
+            odds=positive.n / negative.n,
+        )
+
+    def _resize(self, size: int) -> None:
+        super()._resize(size)
+        self._positive.resize(size)
+        self._negative.resize(size)
+
+
+class OAUCM(_MomentLearner):
+    """Online AUC maximisation with a worst-case hinge loss (OAUC-M).
+
+    Learns a linear score that ranks positives above negatives. An example is compared with all
+    earlier ones of the other class at once, through their mean and covariance: its loss is the
+    largest mean hinge loss that margins with this mean and variance can have [^1]. Nothing is
+    stored but two means and two covariances.
+
+    Take it where the positives are few and the order is what counts: fraud, clicks, intrusion,
+    failures. It has no bias and needs none. Scale the features first, with
+    `preprocessing.MinMaxScaler` or `preprocessing.StandardScaler`. For probabilities of a balanced
+    problem `linear_model.LogisticRegression` does as well. Its gradient is bounded, so one outlier
+    moves the weights by no more than its own length.
+
+    A step costs O(p²) time for p features, and memory is 2p² + O(p) doubles. Up to a few hundred
+    features that is as fast as river's logistic regression; beyond a few thousand it is not the
+    tool.
+
+    Parameters
+    ----------
+    l2
+        Strength λ of the regulariser λ/2 · |weights|². The default is a compromise: mean
+        progressive AUC over 18 benchmark sets, in percent, one pass,
+
+        | l2                | 2⁻¹⁰ | 2⁻⁸  | 2⁻⁶  | 2⁻⁵  | 2⁻⁴  | 2⁻³  | 2⁻²  | 1    |
+        |-------------------|------|------|------|------|------|------|------|------|
+        | `MinMaxScaler`    | 77.7 | 78.6 | 79.1 | 79.1 | 78.7 | 78.0 | 77.7 | 77.0 |
+        | `StandardScaler`  | 77.0 | 78.3 | 79.6 | 80.2 | 80.6 | 80.9 | 81.1 | 80.9 |
+
+        and on no set does it lose more than 5 points to the best value. Long streams bear less.
+    lr
+        Step size. `None` is 1 / (l2 · t) for the t-th example, the schedule for which the regret
+        bound of the paper holds; a number is a constant step; a scheduler is asked for step t - 1.
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_oauc import OAUCM
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.MinMaxScaler() | OAUCM()
+    >>> evaluate.progressive_val_score(
+    ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
+    ... )
+    ROCAUC: 94.57%
+    ExactROCAUC: 95.66%
+
+    `score_one` is what ranks, and `predict_proba_one` an increasing function of it:
+
+    >>> model = OAUCM()
+    >>> for x, y in [({"a": 0.0}, False), ({"a": 1.0}, True), ({"a": 0.2}, False)]:
+    ...     model.learn_one(x, y)
+    >>> model.score_one({"a": 0.9}), model.predict_proba_one({"a": 0.9})[True]
+    (4.8, 0.998)
+    >>> model.weights
+    {'a': 5.333}
+    >>> model.moments[False].mean
+    array([0.1])
+
+    References
+    ----------
+    [^1]: Luo, J., Cheng, X. and Zhang, C. Online AUC optimization based on second-order surrogate
+        loss.
+
+    """
+
+    def __init__(
+        self,
+        l2: float = 2**-4,
+        lr: float | optim.base.Scheduler | None = None,
+        prior: str = "balanced",
+    ) -> None:
+        super().__init__(l2, lr, prior)
+
+    _coefficients = staticmethod(losses.psi_m_coefficients)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"l2": 1e-3, "lr": 0.05}
+        yield {"lr": optim.schedulers.InverseScaling(0.5), "prior": "empirical"}
+
+
+class OAUCS(_MomentLearner):
+    """Online AUC maximisation with the squared loss (OAUC-S, also known as OPAUC).
+
+    Learns a linear score that ranks positives above negatives by gradient descent on the mean
+    squared loss of an example against all earlier ones of the other class, which is a function of
+    their mean and covariance alone [^1].
+
+    It is the classic among one-pass learners of the AUC, here for comparison and for those who know
+    it. `OAUCM` is the better choice where features can be extreme: the squared loss pulls without
+    bound, and a step that is too large for the features diverges. The weights never become
+    infinite: an example that would drive them beyond 1e50 is refused with a `ValueError`.
+
+    A step costs O(p²) time for p features, and memory is 2p² + O(p) doubles.
+
+    Parameters
+    ----------
+    l2
+        Strength λ of the regulariser λ/2 · |weights|².
+    lr
+        Step size: a constant, or a scheduler, which is asked for step t - 1 at the t-th example. It
+        must stay below about 2 / (|x|² + 2 · l2), |x|² being p for standardised features. The
+        default is a compromise: mean progressive AUC over 18 benchmark sets, in percent, one pass,
+
+        | lr                | 2⁻¹² | 2⁻¹⁰ | 2⁻⁹  | 2⁻⁸  | 2⁻⁷  | 2⁻⁶  | 2⁻⁴  |
+        |-------------------|------|------|------|------|------|------|------|
+        | `MinMaxScaler`    | 76.7 | 77.1 | 77.3 | 77.8 | 78.4 | 78.9 | 78.9 |
+        | `StandardScaler`  | 79.9 | 81.0 | 81.3 | 81.2 | 79.5 | 78.5 | 70.8 |
+
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_oauc import OAUCS
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.StandardScaler() | OAUCS()
+    >>> evaluate.progressive_val_score(
+    ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
+    ... )
+    ROCAUC: 95.16%
+    ExactROCAUC: 95.87%
+
+    References
+    ----------
+    [^1]: Gao, W., Jin, R., Zhu, S. and Zhou, Z.-H., 2013. One-pass AUC optimization. ICML 2013.
+
+    """
+
+    def __init__(
+        self,
+        l2: float = 2**-4,
+        lr: float | optim.base.Scheduler = 2**-8,
+        prior: str = "balanced",
+    ) -> None:
+        super().__init__(l2, lr, prior)
+
+    _coefficients = staticmethod(losses.psi_s_coefficients)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"l2": 0.0, "lr": 0.05}
+        yield {"lr": optim.schedulers.InverseScaling(0.1), "prior": "empirical"}
