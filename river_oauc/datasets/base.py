@@ -1,0 +1,217 @@
+"""What the benchmark sets have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import os
+import pathlib
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from river.datasets import base
+
+from river_oauc.datasets import download, libsvm, store
+from river_oauc.datasets.recipes import Recipe
+
+DIRECTORY_VARIABLE = "RIVER_OAUC_DATA"
+
+
+class DatasetError(RuntimeError):
+    """A benchmark set is neither here nor to be had, or its file is not what it should be."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is known of a benchmark set without its file.
+
+    Parameters
+    ----------
+    n_samples
+        Number of rows.
+    n_features
+        Number of features.
+    n_positives
+        Number of rows of the positive class.
+    paper_imbalance_ratio
+        Negatives per positive according to the paper's table.
+    sha256
+        Checksum of the canonical text.
+
+    """
+
+    n_samples: int
+    n_features: int
+    n_positives: int
+    paper_imbalance_ratio: float
+    sha256: str
+
+    @property
+    def imbalance_ratio(self) -> float:
+        """Negatives per positive."""
+        return (self.n_samples - self.n_positives) / self.n_positives
+
+
+class BenchmarkDataset(base.FileDataset):
+    """Base class of the benchmark sets: binary classification from numeric features.
+
+    Iterating gives `(x, y)` pairs. `x` always has all features, zeros included, in the same order,
+    under the names that `river.stream.iter_libsvm` would give them: the LIBSVM indices as strings,
+    `"1"` to `str(n_features)`. `y` is True for the positive class, the smaller one.
+
+    The data are in a file `<name>.svm.xz`, `<name>` being the class name in lower case: xz of
+    LIBSVM text with labels +1 and -1. It is looked for in the directory that the environment
+    variable `RIVER_OAUC_DATA` names, then in river's data directory (`<class name>/` below
+    `$RIVER_DATA` or `~/river_data`). If it is in neither, the published files are downloaded and
+    the file is made from them, in river's data directory. Published files that lie there already,
+    put there by hand, are used instead of the network. The checksum is verified each time a file
+    is made or read.
+
+    Nothing is kept in memory between two iterations: each one reads the file again, which takes
+    from a millisecond to some tenths of a second.
+
+    Parameters
+    ----------
+    directory
+        Where the file is, or is to be made, instead of the places above.
+
+    """
+
+    facts: ClassVar[Facts]
+    recipe: ClassVar[Recipe]
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            filename=f"{type(self).__name__.lower()}.svm.xz",
+            directory=directory,
+            task=base.BINARY_CLF,
+            n_samples=self.facts.n_samples,
+            n_features=self.facts.n_features,
+        )
+
+    @property
+    def path(self) -> pathlib.Path:
+        """The file that will be read; if there is none yet, the one that will be made."""
+        return next((path for path in self._candidates if path.is_file()), self._destination)
+
+    @property
+    def is_downloaded(self) -> bool:
+        """Whether there is a file to read."""
+        return self.path.is_file()
+
+    def download(self, verbose: bool = True) -> None:
+        """Make the file from the published ones, even if there is a file already.
+
+        Parameters
+        ----------
+        verbose
+            Whether to tell the progress on the standard error.
+
+        Raises
+        ------
+        DatasetError
+            If a published file cannot be had, if what comes is not the right data, or if the file
+            cannot be written. Nothing is left behind then.
+
+        """
+        origins = self._origins
+        sources = [self._load(origin, verbose) for origin in origins]
+        try:
+            text = self.recipe.canonical_text(sources)
+        except ValueError as error:
+            raise self._refusal(origins, f"not of the expected form ({error})") from error
+        if not store.is_canonical(text, self.facts.sha256):
+            raise self._refusal(origins, "the set made from it has another sha256")
+        try:
+            store.write(self._destination, text)
+        except OSError as error:
+            raise DatasetError(f"{self._destination} cannot be written: {error}") from error
+
+    def to_numpy(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return the whole set as arrays, downloading it if there is no file.
+
+        Returns
+        -------
+        The features, of shape `(n_samples, n_features)`, and the labels, of shape `(n_samples,)`.
+
+        Raises
+        ------
+        DatasetError
+            If there is no file and the download fails, or if the file is damaged.
+
+        """
+        if not self.is_downloaded:
+            self.download()
+        return self._read(self.path)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, float], bool]]:
+        features, labels = self.to_numpy()
+        names = [str(index) for index in range(1, self.facts.n_features + 1)]
+        for row, label in zip(features, labels.tolist(), strict=True):
+            yield dict(zip(names, row.tolist(), strict=True)), label
+
+    @property
+    def _repr_content(self) -> dict[str, str]:
+        content: dict[str, str] = super()._repr_content
+        content["Positives"] = f"{self.facts.n_positives:,}"
+        content["Downloaded"] = str(self.is_downloaded)
+        return content
+
+    @property
+    def _destination(self) -> pathlib.Path:
+        """The file that a download makes."""
+        if self.directory is not None:
+            return pathlib.Path(self.directory, self.filename)
+        # As river's `get_data_home`, which however creates the directory: looking should not.
+        home = os.environ.get("RIVER_DATA", os.path.join("~", "river_data"))
+        return pathlib.Path(home).expanduser().joinpath(type(self).__name__, self.filename)
+
+    @property
+    def _candidates(self) -> list[pathlib.Path]:
+        """The files to read from, the preferred one first."""
+        shared = os.environ.get(DIRECTORY_VARIABLE)
+        if shared and self.directory is None:
+            return [pathlib.Path(shared, self.filename).expanduser(), self._destination]
+        return [self._destination]
+
+    def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Read one of the candidates."""
+        try:
+            text = store.read(path, self.facts.sha256)
+        except (OSError, ValueError) as error:
+            raise DatasetError(
+                f"{path} cannot be used: {error}. Delete it to have it downloaded again."
+            ) from error
+        return libsvm.parse(text, self.facts.n_features)
+
+    @property
+    def _origins(self) -> list[pathlib.Path | str]:
+        """The published files: where somebody has put them on the disk, else their URLs."""
+        by_hand = [self._destination.with_name(filename) for filename in self.recipe.filenames]
+        return [
+            path if path.is_file() else url
+            for path, url in zip(by_hand, self.recipe.urls, strict=True)
+        ]
+
+    def _load(self, origin: pathlib.Path | str, verbose: bool) -> bytes:
+        """Return the content of one published file."""
+        try:
+            if isinstance(origin, pathlib.Path):
+                return origin.read_bytes()
+            return download.fetch(origin, verbose)
+        except (OSError, http.client.HTTPException) as error:
+            raise DatasetError(
+                f"{origin} cannot be loaded: {str(error).strip()}. By hand: put "
+                f"{' and '.join(self.recipe.filenames)} as published, or the ready "
+                f"{self.filename}, into {self._destination.parent}; or set {DIRECTORY_VARIABLE} "
+                f"to a directory that has {self.filename}."
+            ) from error
+
+    def _refusal(self, origins: list[pathlib.Path | str], reason: str) -> DatasetError:
+        return DatasetError(
+            f"{' and '.join(map(str, origins))} refused: {reason}. By hand: put the ready "
+            f"{self.filename}, whose text has the sha256 {self.facts.sha256}, into "
+            f"{self._destination.parent}; or set {DIRECTORY_VARIABLE} to a directory that has it."
+        )

@@ -1,0 +1,53 @@
+"""LIBSVM text with labels +1 and -1, read into arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def parse(text: bytes, n_features: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Read LIBSVM text into a dense matrix and a vector of labels.
+
+    The text is taken to be well formed: one row a line, every line ended, indices from 1 to
+    `n_features`. Every number is read by one vectorised call, which is what makes a set of 43,500
+    rows a matter of tenths of a second.
+
+    Parameters
+    ----------
+    text
+        Lines of the form `label index:value ...`.
+    n_features
+        Number of columns of the matrix. Values that the text leaves out are zero.
+
+    Returns
+    -------
+    The matrix, one row a line, and the labels: True where the text has a positive number.
+
+    Examples
+    --------
+    >>> from river_oauc.datasets import libsvm
+
+    >>> X, y = libsvm.parse(b"+1 1:0.5 3:-2\\n-1 2:1e3\\n-1\\n", n_features=3)
+    >>> X
+    array([[ 5.e-01,  0.e+00, -2.e+00],
+           [ 0.e+00,  1.e+03,  0.e+00],
+           [ 0.e+00,  0.e+00,  0.e+00]])
+    >>> y
+    array([ True, False, False])
+
+    """
+    characters = np.frombuffer(text, dtype=np.uint8)
+    line_ends = np.flatnonzero(characters == ord("\n"))
+    pairs_so_far = np.searchsorted(np.flatnonzero(characters == ord(":")), line_ends)
+    pairs_per_row = np.diff(pairs_so_far, prepend=0)
+    rows = np.repeat(np.arange(line_ends.size), pairs_per_row)
+
+    numbers = np.fromstring(text.replace(b":", b" ").decode("ascii"), sep=" ")
+    # In front of row i's label stand i labels and two numbers for each earlier pair.
+    label_at = np.arange(line_ends.size) + 2 * (pairs_so_far - pairs_per_row)
+    pairs = np.delete(numbers, label_at).reshape(-1, 2)
+
+    matrix = np.zeros((line_ends.size, n_features))
+    matrix[rows, pairs[:, 0].astype(np.intp) - 1] = pairs[:, 1]
+    return matrix, numbers[label_at] > 0
