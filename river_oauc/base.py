@@ -11,15 +11,16 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
+from river_oauc.arrays import FloatArray
 from river_oauc.calibration import Calibration
 from river_oauc.inputs import parse_label, parse_weight, read_features, read_labels, read_weights
-from river_oauc.vectorizer import Features, FloatArray, Vectorizer
+from river_oauc.vectorizer import MAX_NORM, Features, Vectorizer
 
 if typing.TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
-__all__ = ["OnlineAUCClassifier"]
+__all__ = ["OnlineAUCClassifier", "divergence"]
 
 
 class OnlineAUCClassifier(base.MiniBatchClassifier):
@@ -193,3 +194,11 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             vectorizer.truncate(n_names, size)
             self._resize(size)
             raise
+
+
+def divergence() -> ValueError:
+    """What to raise before weights that have grown too long are put in place."""
+    return ValueError(
+        f"the weights would grow beyond {MAX_NORM:g}: the step is too large for these features; "
+        "scale them, or lower the step size"
+    )

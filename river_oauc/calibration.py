@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from river_oauc.arrays import FloatArray
 from river_oauc.parameters import check_choice
-from river_oauc.vectorizer import FloatArray
 
-__all__ = ["Calibration"]
+__all__ = ["Calibration", "ScoreStatistics"]
 
 # Classes further apart than this many standard deviations count as this far apart, and classes
 # that are closer, or the wrong way round, as this close: the map stays strictly increasing and
@@ -20,8 +20,8 @@ _WIDEST, _NARROWEST = 4.0, 0.1
 # 37 to the same 1.0, and what the score had ranked would become ties.
 _LINEAR_RANGE = 8.0
 
-# Scores that differ by less than this are one score: their slope would not be a finite number.
-_SMALLEST_DEVIATION = 1e-280
+# Scores that differ by less than this are one score: their slope would be too steep for a double.
+_SMALLEST_DEVIATION = 1e-150
 
 
 class Calibration:
@@ -90,3 +90,42 @@ class Calibration:
         logits += np.copysign(np.log1p(beyond), logits)
         probabilities: FloatArray = 1.0 / (1.0 + np.exp(-logits))
         return probabilities
+
+
+class ScoreStatistics:
+    """Running mean and variance of the scores of each class.
+
+    For learners whose scores have no moments that could be read off anything: the score of an
+    example counts as it was before the example was learned. As the learner changes, old scores fade
+    out.
+
+    Parameters
+    ----------
+    memory
+        About how many scores of a class count.
+
+    Examples
+    --------
+    >>> from river_oauc.calibration import Calibration, ScoreStatistics
+
+    >>> statistics = ScoreStatistics(memory=100)
+    >>> for positive, score in [(False, 0.0), (False, 2.0), (True, 4.0), (True, 6.0)]:
+    ...     statistics.add(positive, score)
+    >>> statistics.mean, statistics.variance
+    ([1.0, 5.0], [1.0, 1.0])
+
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self.n = [0, 0]
+        self.mean = [0.0, 0.0]
+        self.variance = [0.0, 0.0]
+
+    def add(self, positive: bool, score: float) -> None:
+        """Count the score of an example of a class."""
+        self.n[positive] += 1
+        rate = 1.0 / min(self.n[positive], self.memory)
+        deviation = score - self.mean[positive]
+        self.mean[positive] += rate * deviation
+        self.variance[positive] += rate * ((1.0 - rate) * deviation**2 - self.variance[positive])

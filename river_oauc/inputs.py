@@ -9,7 +9,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from river.utils import dataframe
 
-from river_oauc.vectorizer import MAX_NORM, FloatArray, complaint_about
+from river_oauc.arrays import FloatArray
+from river_oauc.vectorizer import MAX_NORM, complaint_about
 
 if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoSeries
@@ -34,7 +35,7 @@ def parse_label(y: typing.Any) -> bool:
     if isinstance(y, bool | np.bool_):
         return bool(y)
     if isinstance(y, numbers.Real) and y in (-1, 0, 1):
-        return bool(y > 0)
+        return y == 1
     example = repr(y) if isinstance(y, str) else "'fraud'"
     raise ValueError(
         f"the label is {y!r}: labels must be booleans, 0 and 1, or -1 and 1; "
@@ -44,9 +45,13 @@ def parse_label(y: typing.Any) -> bool:
 
 def parse_weight(w: typing.Any) -> float:
     """An importance weight as a float."""
-    if isinstance(w, numbers.Real) and 0.0 <= w <= MAX_NORM:
-        return float(w)
-    raise ValueError(f"the weight is {w!r}: it must be a finite number, 0 or more")
+    if isinstance(w, numbers.Real):
+        weight = float(w)
+        if weight == 0.0 or 1.0 / MAX_NORM <= weight <= MAX_NORM:
+            return weight
+    raise ValueError(
+        f"the weight is {w!r}: it must be 0, or a number from {1 / MAX_NORM:g} to {MAX_NORM:g}"
+    )
 
 
 def read_features(frame: nw.DataFrame[typing.Any]) -> FloatArray:

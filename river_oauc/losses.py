@@ -13,13 +13,12 @@ model, or arrays, for a stack of models.
 
 from __future__ import annotations
 
-import math
 import typing
 from math import hypot, sqrt
 
 import numpy as np
 
-from river_oauc.vectorizer import FloatArray
+from river_oauc.arrays import FloatArray
 
 __all__ = ["psi_m", "psi_m_coefficients", "psi_s", "psi_s_coefficients"]
 
@@ -40,9 +39,12 @@ def psi_m(margin: Number, variance: Number) -> Number:
 
     """
     b = 1.0 - margin
+    # For b < 0 the sum b + r cancels; variance / (r - b) is the same and does not.
     if isinstance(b, float):
-        return 0.5 * (b + math.hypot(b, math.sqrt(variance)))
-    return 0.5 * (b + np.hypot(b, np.sqrt(variance)))
+        r = hypot(b, sqrt(variance))
+        return 0.5 * variance / (r - b) if b < 0.0 else 0.5 * (b + r)
+    r = np.hypot(b, np.sqrt(variance))
+    return np.where(b < 0.0, 0.5 * variance / np.where(b < 0.0, r - b, 1.0), 0.5 * (b + r))
 
 
 def psi_m_coefficients(margin: Number, variance: Number) -> tuple[Number, Number]:

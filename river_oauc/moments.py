@@ -7,12 +7,64 @@ import typing
 import numpy as np
 from scipy.linalg.blas import daxpy, dsymm, dsymv, dsyr
 
-from river_oauc.vectorizer import FloatArray
+from river_oauc.arrays import FloatArray, resized
 
-__all__ = ["Moments"]
+__all__ = ["Centroid", "Moments"]
 
 
-class Moments:
+class Centroid:
+    """Weighted count and mean of a stream of vectors.
+
+    An update costs O(p) time; memory is p doubles.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors; their number, if all weights are 1.
+    mean
+        Their mean; zeros while there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.moments import Centroid
+
+    >>> centroid = Centroid(size=2)
+    >>> centroid.update(np.array([1.0, 2.0]))
+    >>> centroid.update(np.array([4.0, 2.0]), w=2.0)
+    >>> centroid.n, centroid.mean
+    (3.0, array([3., 2.]))
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.n = 0.0
+        self.mean: FloatArray = np.zeros(size)
+
+    @property
+    def size(self) -> int:
+        return len(self.mean)
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+        self.n += w
+        mean = self.mean
+        # x becomes the deviation from the old mean. Arguments of BLAS are given by position, which
+        # halves the cost of a call; of daxpy they are x, y, n, a: y += a x.
+        daxpy(mean, x, len(mean), -1.0)
+        daxpy(x, mean, len(mean), w / self.n)
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self.mean = resized(self.mean, size)
+
+
+class Moments(Centroid):
     """Weighted count, mean and covariance of a stream of vectors.
 
     Welford's recursion on the scatter matrix (the covariance times the count): the mean is
@@ -73,27 +125,23 @@ class Moments:
     """
 
     def __init__(self, size: int) -> None:
-        self.n = 0.0
-        self.mean: FloatArray = np.zeros(size)
+        super().__init__(size)
         # Column-major, as BLAS wants it to work in place; only the upper triangle is kept.
         self._scatter: FloatArray = np.zeros((size, size), order="F")
 
-    @property
-    def size(self) -> int:
-        return len(self.mean)
-
     def update(self, x: FloatArray, w: float = 1.0) -> None:
         """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+        # The two lines of Centroid.update stand here again: a call to them would cost a tenth of
+        # the whole step.
         n_before = self.n
         self.n = n = n_before + w
         mean = self.mean
         size = len(mean)
-        # From here on x is the deviation from the old mean. Arguments of BLAS are given by
-        # position, which halves the cost of a call; of daxpy they are x, y, n, a: y += a x.
         daxpy(mean, x, size, -1.0)
         daxpy(x, mean, size, w / n)
         if n_before:
-            _add_outer_product(self._scatter, x, w * (n_before / n))
+            # alpha, x, lower, incx, offx, n, a, overwrite_a: a += alpha x xᵀ.
+            dsyr(w * (n_before / n), x, 0, 1, 0, size, self._scatter, 1)
 
     def cov_dot(self, v: FloatArray) -> FloatArray:
         """The covariance times the vector `v`, as a new array. There must be an example."""
@@ -124,20 +172,9 @@ class Moments:
             gap = other.mean - self.mean
             self._scatter += other._scatter
             self.mean += gap * (other.n / n)
-            _add_outer_product(self._scatter, gap, other.n * (n_before / n))
+            dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
         return self
 
     def resize(self, size: int) -> None:
-        """Make room for more features, which have been 0 so far, or give up the last ones."""
-        kept = min(size, self.size)
-        mean, scatter = self.mean, self._scatter
-        self.mean = np.zeros(size)
-        self._scatter = np.zeros((size, size), order="F")
-        self.mean[:kept] = mean[:kept]
-        self._scatter[:kept, :kept] = scatter[:kept, :kept]
-
-
-def _add_outer_product(matrix: FloatArray, x: FloatArray, factor: float) -> None:
-    """Add factor · x xᵀ to the upper triangle of a column-major matrix, in place."""
-    # alpha, x, lower, incx, offx, n, a, overwrite_a
-    dsyr(factor, x, 0, 1, 0, len(x), matrix, 1)
+        super().resize(size)
+        self._scatter = resized(self._scatter, size, size, order="F")

@@ -11,19 +11,19 @@ from struct import pack_into
 
 import numpy as np
 from numpy import empty
-from numpy.typing import NDArray
 from river import base
 from scipy.linalg.blas import ddot
 
-__all__ = ["MAX_NORM", "Vectorizer"]
+from river_oauc.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["MAX_NORM", "MAX_SQUARED_NORM", "Vectorizer"]
+
 Features = dict[base.typing.FeatureName, typing.Any]
 
 # The learners form products of up to two features and two weights. With every norm below 1e50 no
 # such product leaves the range of a double, so a vector that passes can never make an infinity.
 MAX_NORM = 1e50
-_MAX_SQUARED_NORM = MAX_NORM**2
+MAX_SQUARED_NORM = MAX_NORM**2
 
 # Whatever float() or struct can say of a value that is not a real number a double can hold.
 _CONVERSION_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
@@ -77,6 +77,12 @@ class Vectorizer:
         self._n_expected = len(names) if len(names) > 1 else -1
         self._values_of = operator.itemgetter(*names) if len(names) > 1 else None
 
+    @typing.overload
+    def encode(self, x: Features) -> FloatArray | None: ...
+
+    @typing.overload
+    def encode(self, x: Features, lenient: typing.Literal[True]) -> FloatArray: ...
+
     def encode(self, x: Features, lenient: bool = False) -> FloatArray | None:
         """The array of `x`, or None if `x` has a name that is not known yet.
 
@@ -92,7 +98,7 @@ class Vectorizer:
                 pass
             else:
                 # One comparison finds NaN, infinities and what is too large to be squared.
-                if ddot(array, array) <= _MAX_SQUARED_NORM:
+                if ddot(array, array) <= MAX_SQUARED_NORM:
                     return array
         return self._encode_by_name(x, lenient)
 
@@ -105,7 +111,7 @@ class Vectorizer:
             raise _refusal(x) from None
         if lenient:
             values[np.isnan(values)] = 0.0
-        if not ddot(values, values) <= _MAX_SQUARED_NORM:
+        if not ddot(values, values) <= MAX_SQUARED_NORM:
             raise _refusal(x, nan_is_absent=lenient)
         if not lenient and not x.keys() <= self._index.keys():
             return None
@@ -134,7 +140,7 @@ class Vectorizer:
     @staticmethod
     def check_matrix(matrix: FloatArray, columns: Sequence[base.typing.FeatureName]) -> None:
         """Raise a ValueError if a row is not a vector of finite numbers."""
-        acceptable = np.einsum("ij,ij->i", matrix, matrix) <= _MAX_SQUARED_NORM
+        acceptable = np.einsum("ij,ij->i", matrix, matrix) <= MAX_SQUARED_NORM
         if not acceptable.all():
             row = int(np.argmin(acceptable))
             refusal = _refusal(dict(zip(columns, matrix[row].tolist(), strict=True)))

@@ -1,0 +1,1 @@
+"""The command line and the comparisons behind it; needs the `experiments` extra."""

@@ -1,0 +1,63 @@
+"""The learners that are set against each other, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from river import base, forest, linear_model, tree
+
+from river_oauc import OAUCM, OAUCS
+
+__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "select"]
+
+LOGISTIC = "LogisticRegression"
+ARF = "ARFClassifier"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A learner that takes part in the comparisons.
+
+    Parameters
+    ----------
+    name
+        What the tables and the figure call it, and what the command line takes.
+    make
+        Gives a fresh learner from a seed; learners without chance ignore it.
+    ours
+        Whether it comes from this package.
+    by_default
+        Whether it takes part without being asked for.
+
+    """
+
+    name: str
+    make: Callable[[int], base.Classifier]
+    ours: bool = False
+    by_default: bool = True
+
+
+CONTENDERS = (
+    Contender("OAUCM", lambda seed: OAUCM(), ours=True),
+    Contender("OAUCS", lambda seed: OAUCS(), ours=True),
+    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression()),
+    Contender("PAClassifier", lambda seed: linear_model.PAClassifier()),  # type: ignore[no-untyped-call]
+    Contender("Perceptron", lambda seed: linear_model.Perceptron()),
+    Contender("HoeffdingTreeClassifier", lambda seed: tree.HoeffdingTreeClassifier()),
+    # Ten trees, about a hundred times the work of a linear learner.
+    Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), by_default=False),
+)
+
+
+def select(names: Collection[str]) -> tuple[Contender, ...]:
+    """The contenders of these names, in the order of the registry.
+
+    Examples
+    --------
+
+    >>> [contender.name for contender in select(["Perceptron", "LogisticRegression"])]
+    ['LogisticRegression', 'Perceptron']
+
+    """
+    return tuple(contender for contender in CONTENDERS if contender.name in names)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from river_oauc.experiments import compare
+from river_oauc.experiments.cli import main
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_importing_the_package_imports_none_of_the_extra() -> None:
+    heavy = {"matplotlib", "rich", "threadpoolctl", "pandas", "polars", "sklearn", "tqdm"}
+    done = run_python(f"import sys, river_oauc; print(sorted({heavy!r} & set(sys.modules)))")
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize("package", ["rich", "matplotlib", "threadpoolctl"])
+@pytest.mark.parametrize("arguments", [[], ["compare"], ["--help"]])
+def test_without_the_extra(package: str, arguments: list[str]) -> None:
+    done = run_python(
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"from river_oauc.experiments.cli import main\n"
+        f"sys.exit(main({arguments!r}))"
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        'river-oauc: install the extra with `pip install "river-oauc[experiments]"`\n'
+    )
+
+
+def test_console_script() -> None:
+    (script,) = metadata.entry_points(group="console_scripts", name="river-oauc")
+    assert script.load() is main
+
+
+@pytest.mark.parametrize("command", ["compare", "speed", "datasets"])
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([command, "--help"])
+    assert exit_.value.code == 0
+    assert f"usage: river-oauc {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["compare", "--nonsense"]])
+def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: river-oauc" in capsys.readouterr().err
+
+
+def test_arguments_come_from_the_process(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["river-oauc", "compare", "no-such-set"])
+    assert main() == 2
+    assert capsys.readouterr().err.startswith("river-oauc: unknown set 'no-such-set'")
+
+
+def test_interruption(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compare, "race", interrupt)
+    assert main(["compare", "Phishing"]) == 130
+    assert "river-oauc: interrupted\n" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

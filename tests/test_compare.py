@@ -1,0 +1,612 @@
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import os
+import pathlib
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import image
+from river import base, datasets, evaluate, forest, linear_model, metrics, preprocessing
+
+from river_oauc import OAUCM
+from river_oauc.datasets import download
+from river_oauc.experiments import race as race_module
+from river_oauc.experiments.cli import main
+from river_oauc.experiments.csv_file import MAX_CATEGORIES, csv_stream
+from river_oauc.experiments.curves import Curve, _spread, draw_curves
+from river_oauc.experiments.models import CONTENDERS, select
+from river_oauc.experiments.race import Contest, pipeline, race
+from river_oauc.experiments.streams import Stream, known_sets, named_stream
+
+Write = Callable[..., pathlib.Path]
+
+
+@pytest.fixture(autouse=True)
+def _in_empty_directory(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture
+def write(tmp_path: pathlib.Path) -> Write:
+    def write(text: str | bytes, name: str = "data.csv") -> pathlib.Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def table_rows(output: str) -> dict[str, tuple[float, float]]:
+    """Exact AUC and ROCAUC by model, from the printed table, in the printed order."""
+    names = {contender.name for contender in CONTENDERS}
+    cells = [line.split() for line in output.splitlines()]
+    return {c[0]: (float(c[1]), float(c[2])) for c in cells if c and c[0] in names}
+
+
+def pairwise_auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    wins = [
+        (p > n) + (p == n) / 2
+        for p, y in zip(scores, labels, strict=True)
+        if y
+        for n, z in zip(scores, labels, strict=True)
+        if not z
+    ]
+    return sum(wins) / len(wins)
+
+
+def progressive_auc(examples: Iterable[tuple[dict[Any, Any], bool]], model: Any) -> float:
+    scores, labels = [], []
+    for x, y in examples:
+        p = model.predict_proba_one(x).get(True, 0.5)
+        scores.append(0.5 if math.isnan(p) else p)
+        labels.append(y)
+        model.learn_one(x, y)
+    return pairwise_auc(scores, labels)
+
+
+# --- the run -------------------------------------------------------------------------------------
+
+
+def test_table_equals_an_independent_progressive_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "Phishing", "--no-shuffle", "--limit", "300"]) == 0
+    rows = table_rows(capsys.readouterr().out)
+
+    examples = list(datasets.Phishing().take(300))
+    for contender in select(rows):
+        model = preprocessing.MinMaxScaler() | contender.make(42)
+        exact = progressive_auc(examples, model.clone())
+        river_says = evaluate.progressive_val_score(examples, model, metrics.ROCAUC()).get()
+        assert rows[contender.name] == pytest.approx((exact, river_says), abs=5.1e-5)
+
+
+def test_default_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--limit", "250"]) == 0
+    output = capsys.readouterr().out
+    assert "ImageSegments (cement against the rest): 250 examples" in output
+    assert "scaler included, nothing subtracted" in output
+    assert "curves written to river-oauc-compare.png" in output
+    rows = table_rows(output)
+    assert set(rows) == {contender.name for contender in CONTENDERS if contender.by_default}
+    assert "ARFClassifier" not in rows
+    aucs = [exact for exact, _ in rows.values()]
+    assert aucs == sorted(aucs, reverse=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["river-oauc-compare.png"]
+
+
+def test_models_scaler_arf_and_plot(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--models", "OAUCM", "--arf", "--scaler", "standard", "--plot", "a.png"]
+    assert main(["compare", "Bananas", "--limit", "60", *arguments]) == 0
+    output = capsys.readouterr().out
+    assert set(table_rows(output)) == {"OAUCM", "ARFClassifier"}
+    assert "behind StandardScaler" in output
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_figure_is_an_image_with_every_curve(tmp_path: pathlib.Path) -> None:
+    assert main(["compare", "Phishing", "--limit", "200"]) == 0
+    pixels = image.imread(tmp_path / "river-oauc-compare.png")
+    assert pixels.shape == (750, 1350, 4)
+    colours = {tuple(colour) for colour in np.round(pixels[..., :3].reshape(-1, 3) * 255)}
+    # Vermillion and blue are ours, the next four the others'.
+    for code in ("D55E00", "0072B2", "009E73", "E69F00", "56B4E9", "000000"):
+        assert tuple(bytes.fromhex(code)) in colours
+
+
+def test_same_seed_same_table(capsys: pytest.CaptureFixture[str]) -> None:
+    def rows(seed: str) -> dict[str, tuple[float, float]]:
+        assert main(["compare", "Phishing", "--arf", "--limit", "80", "--seed", seed]) == 0
+        return table_rows(capsys.readouterr().out)
+
+    first = rows("1")
+    assert rows("1") == first
+    assert rows("2") != first
+
+
+@pytest.mark.parametrize("name", ["ImageSegments", "Phishing", "Bananas", "Shuttle"])
+def test_bundled_sets(name: str) -> None:
+    stream = named_stream(name, limit=1000)
+    assert stream.size == len(list(stream.examples)) == 1000
+    assert stream.positives == sum(y for _, y in stream.examples)
+    assert all(type(y) is bool for _, y in stream.examples)
+    # Shuffled, the first thousand represent the set.
+    own = {"ImageSegments": 1 / 7, "Phishing": 548 / 1250, "Bananas": 0.448, "Shuttle": 0.0715}
+    assert stream.positives / 1000 == pytest.approx(own[name], abs=0.05)
+
+
+def test_shuffle_of_a_named_set_keeps_its_examples() -> None:
+    own_order = list(datasets.Phishing())
+    assert list(named_stream("Phishing", shuffle=False).examples) == own_order
+    shuffled = list(named_stream("Phishing").examples)
+    assert shuffled != own_order
+    assert sorted(map(repr, shuffled)) == sorted(map(repr, own_order))
+
+
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is unset")
+def test_benchmark_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "heart", "--models", "OAUCM"]) == 0
+    output = capsys.readouterr().out
+    assert "heart: 270 examples, 44.4% positive" in output
+
+
+def test_benchmark_set_that_cannot_be_had(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> bytes:
+        raise OSError("no network")
+
+    monkeypatch.delenv("RIVER_OAUC_DATA", raising=False)
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
+    monkeypatch.setattr(download, "fetch", fail)
+    assert "cannot be loaded: no network" in refused(capsys, "heart")
+
+
+def test_known_sets_are_the_bundled_and_the_benchmarks() -> None:
+    names = known_sets()
+    assert len(names) == len(set(names)) == 4 + 18
+    assert {"ImageSegments", "Shuttle", "shuttle", "german"} <= set(names)
+
+
+# --- progressive validation ----------------------------------------------------------------------
+
+
+class Spy(base.Classifier):
+    """Logs what it is asked, and answers what it is told."""
+
+    def __init__(self, log: list[str], answers: Sequence[dict[bool, float]]) -> None:
+        self.log = log
+        self.answers = iter(answers)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        self.log.append(f"predict {x['i']}")
+        return next(self.answers)
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        self.log.append(f"learn {x['i']}")
+
+
+def test_predict_score_learn_in_that_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    class LoggingAUC(race_module.ExactROCAUC):
+        def update(self, y_true: object, y_pred: Any, w: float = 1.0) -> None:
+            log.append(f"score {y_pred}")
+            super().update(y_true, y_pred, w)
+
+    monkeypatch.setattr(race_module, "ExactROCAUC", LoggingAUC)
+    contest = Contest("spy", Spy(log, [{False: 0.7, True: 0.3}, {False: 0.2, True: 0.8}]))
+    contest.follow([({"i": 0}, False), ({"i": 1}, True)])
+    assert log == ["predict 0", "score 0.3", "learn 0", "predict 1", "score 0.8", "learn 1"]
+
+
+def test_a_memoriser_gains_nothing() -> None:
+    class Memoriser(base.Classifier):
+        def __init__(self) -> None:
+            self.known: dict[int, bool] = {}
+
+        def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+            p = float(self.known.get(x["i"], 0.5))
+            return {False: 1 - p, True: p}
+
+        def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+            self.known[x["i"]] = y
+
+    contest = Contest("memoriser", Memoriser())
+    contest.follow([({"i": i}, i % 3 == 0) for i in range(60)])
+    assert contest.exact.get() == 0.5
+    contest.follow([({"i": i}, i % 3 == 0) for i in range(60)])
+    assert contest.exact.get() > 0.6
+
+
+def test_no_answer_is_scored_as_one_half_and_left_to_river() -> None:
+    nan = {False: math.nan, True: math.nan}
+    answers = [{}, {False: 1.0}, nan, {True: 0.6}]
+    labels = [True, False, True, False]
+    contest = Contest("spy", Spy([], answers))
+    contest.follow([({"i": i}, y) for i, y in enumerate(labels)])
+    assert contest.exact.get() == pairwise_auc([0.5, 0.0, 0.5, 0.6], labels)
+
+    # River passes over an empty answer.
+    expected = metrics.ROCAUC()
+    for y, answer in list(zip(labels, answers, strict=True))[1:]:
+        expected.update(y, answer)
+    assert contest.rocauc.get() == expected.get()
+
+
+def test_time_is_that_of_predicting_and_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0
+
+    class Slow(base.Classifier):
+        def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+            nonlocal now
+            now += 3_000
+            return {False: 0.5, True: 0.5}
+
+        def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+            nonlocal now
+            now += 4_000
+
+    class SlowAUC(race_module.ExactROCAUC):
+        def update(self, y_true: object, y_pred: Any, w: float = 1.0) -> None:
+            nonlocal now
+            now += 1_000_000
+
+    monkeypatch.setattr(race_module.time, "perf_counter_ns", lambda: now)
+    monkeypatch.setattr(race_module, "ExactROCAUC", SlowAUC)
+    contest = Contest("slow", Slow())
+    contest.follow([({}, i % 2 == 0) for i in range(10)])
+    assert contest.microseconds_per_example == 7.0
+
+
+def test_race_gives_all_the_same_order_and_checkpoints() -> None:
+    examples = list(datasets.Phishing().take(250))
+    stream = Stream("Phishing", iter(examples), 250, sum(y for _, y in examples))
+    finished: list[int] = []
+    contests = race(stream, select(["OAUCM", "LogisticRegression"]), on_progress=finished.append)
+    assert [contest.name for contest in contests] == ["OAUCM", "LogisticRegression"]
+    assert sum(finished) == 250 and set(finished) == {3, 1}
+
+    for contest, model in zip(contests, [OAUCM(), linear_model.LogisticRegression()], strict=True):
+        scaled = preprocessing.MinMaxScaler() | model
+        assert contest.seen[-1] == 250
+        assert contest.curve[-1] == contest.exact.get()
+        halfway = contest.seen.index(126)
+        expected = progressive_auc(examples[:126], scaled)
+        assert contest.curve[halfway] == pytest.approx(expected, abs=1e-12)
+
+
+def test_curve_starts_when_both_classes_are_there() -> None:
+    contest = Contest("spy", Spy([], [{True: i / 10} for i in range(6)]))
+    for part in ([False, False], [False, False], [False, True]):
+        contest.follow([({"i": 0}, y) for y in part])
+    assert contest.seen == [6]
+    assert contest.curve == [1.0]
+
+
+def test_one_hot_beside_the_scaler() -> None:
+    model = pipeline(linear_model.LogisticRegression(), "minmax", ["colour"])
+    for x, y in [({"a": 5.0, "colour": "red"}, True), ({"a": 9.0, "colour": "blue"}, False)]:
+        model.learn_one(x, y)
+    union = model["TransformerUnion"]
+    assert union.transform_one({"a": 7.0, "colour": "red"}) == {
+        "a": 0.5,
+        "colour_red": 1,
+        "colour_blue": 0,
+    }
+    assert union.transform_one({"colour": "blue"}) == {"colour_red": 0, "colour_blue": 1}
+
+
+def test_contenders() -> None:
+    assert len({contender.name for contender in CONTENDERS}) == len(CONTENDERS)
+    for contender in CONTENDERS:
+        assert type(contender.make(1)).__name__ == contender.name
+        assert contender.ours == type(contender.make(1)).__module__.startswith("river_oauc.")
+    (arf,) = select(["ARFClassifier"])
+    model = arf.make(7)
+    assert isinstance(model, forest.ARFClassifier)
+    assert (model.n_models, model.seed) == (10, 7)
+
+
+# --- CSV -----------------------------------------------------------------------------------------
+
+
+def test_csv_cells_become_features(write: Write) -> None:
+    path = write(
+        "\ufeff,amount, colour ,note,empty,y\n"
+        "0,1.5,red,,,no\n"
+        "1,-2e3,,NA,,yes\n"
+        "\n"
+        '2,?,"red, dark",x,NaN,no\n'
+    )
+    stream = csv_stream(path, target="y", positive="yes")
+    assert list(stream.examples) == [
+        ({"amount": 1.5, "colour": "red"}, False),
+        ({"amount": -2000.0}, True),
+        ({"colour": "red, dark", "note": "x"}, False),
+    ]
+    assert (stream.title, stream.size, stream.positives) == ("data.csv", 3, 1)
+    assert stream.text_features == ("colour", "note")
+    assert stream.notes == (
+        "1 of 3 rows are positive (y = yes)",
+        "one-hot encoded: 'colour', 'note'",
+        "left out: column 1, which has no name",
+        "left out: 'empty', which has no value",
+    )
+
+
+def test_csv_text_with_too_many_values_is_left_out(write: Write) -> None:
+    n = MAX_CATEGORIES
+    rows = [f"{i},name {i},{i % n},{i if i != 7 else 'inf'},{i % 2}" for i in range(n + 1)]
+    path = write("a,name,code,broken,y\n" + "\n".join(rows))
+    stream = csv_stream(path, target="y", positive="1")
+    assert set(next(iter(stream.examples))[0]) == {"a", "code"}
+    assert stream.notes[1:] == (
+        f"left out: 'name', text with more than {n} distinct values (line 2: 'name 0')",
+        f"left out: 'broken', text with more than {n} distinct values (line 9: 'inf')",
+    )
+
+    # One row less, and the names are few enough.
+    assert csv_stream(path, target="y", positive="1", limit=n).text_features == ("name", "broken")
+
+
+def test_csv_order_limit_and_shuffle(write: Write) -> None:
+    path = write("i,y\n" + "".join(f"{i},{i % 3}\n" for i in range(30)))
+
+    def order(**kwargs: Any) -> list[float]:
+        stream = csv_stream(path, target="y", positive="0", **kwargs)
+        examples = list(stream.examples)
+        assert len(examples) == stream.size
+        assert sum(y for _, y in examples) == stream.positives
+        return [x["i"] for x, _ in examples]
+
+    assert order() == list(range(30))
+    assert order(limit=7) == list(range(7))
+    assert order(limit=1000) == list(range(30))
+    expected = list(range(30))
+    random.Random(5).shuffle(expected)
+    assert order(shuffle=True, seed=5) == expected
+    assert order(shuffle=True, seed=5, limit=10) == expected[:10]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_csv_ordered_by_class_is_pointed_out(write: Write, reverse: bool) -> None:
+    labels = sorted((i % 2 for i in range(10)), reverse=reverse)
+    path = write("i,y\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels)))
+    hint = "the rows are ordered by 'y', no fair stream: try --shuffle"
+    assert hint in csv_stream(path, target="y", positive="1").notes
+    assert hint not in csv_stream(path, target="y", positive="1", shuffle=True).notes
+
+
+def test_compare_on_csv(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(3)
+    rows = []
+    for _ in range(200):
+        fraud = rng.random() < 0.3
+        amount = f"{rng.gauss(2.0 * fraud, 1):.3f}" if rng.random() < 0.9 else ""
+        rows.append((amount, rng.choice("ab" if fraud else "bcd"), "fraud" if fraud else "fine"))
+    path = write("amount,shop,verdict\n" + "\n".join(map(",".join, rows)))
+    arguments = ["--csv", str(path), "--target", "verdict", "--positive", "fraud"]
+    assert main(["compare", *arguments]) == 0
+    output = capsys.readouterr().out
+    n_fraud = sum(row[2] == "fraud" for row in rows)
+    assert f"{n_fraud} of 200 rows are positive (verdict = fraud)" in output
+    assert "one-hot encoded: 'shop'" in output
+
+    examples = [
+        (({"amount": float(a)} if a else {}) | {"shop": shop}, verdict == "fraud")
+        for a, shop, verdict in rows
+    ]
+    for name, (exact, _) in table_rows(output).items():
+        (contender,) = select([name])
+        model = pipeline(contender.make(42), "minmax", ["shop"])
+        assert exact == pytest.approx(progressive_auc(examples, model), abs=5.1e-5)
+
+
+# --- requests that can't be met ------------------------------------------------------------------
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line that a refused command prints."""
+    assert main(["compare", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("river-oauc: ")
+    assert captured.err.endswith("\n") and captured.err.count("\n") == 1
+    return captured.err[len("river-oauc: ") : -1]
+
+
+def refused_csv(
+    capsys: pytest.CaptureFixture[str], path: pathlib.Path, *, target: str = "y", **more: str
+) -> str:
+    arguments = ["--csv", str(path), "--target", target, "--positive", more.pop("positive", "1")]
+    for option, value in more.items():
+        arguments += [f"--{option}", value]
+    message = refused(capsys, *arguments)
+    return message.replace(str(path), "FILE")
+
+
+GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n"
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "FILE: the file is empty"),
+        ("\n\n", "FILE: the file is empty"),
+        ("a,b,y\n", "FILE: there is a header but no row below it"),
+        ("a,b,y\n1,2,0\n3,1\n", "FILE: line 3 has 2 cells, the header has 3"),
+        ("a,b,y\n1,2,0\n3,4,1,9\n", "FILE: line 3 has 4 cells, the header has 3"),
+        ("a,b,y\n1,2,1\n3,4,1\n", "FILE: column 'y' holds one value only, '1'"),
+        ("a,b,y\n1,2,0\n3,4,0\n", "FILE: '1' never occurs in column 'y', which holds '0'"),
+        ("a,b,y\n1,2,0\n3,4,\n", "FILE: line 3: the target 'y' is missing"),
+        ("a,a,y\n1,2,0\n3,4,1\n", "FILE: the column 'a' stands twice in the header"),
+        ("y\n0\n1\n", "FILE: no column besides 'y' can serve as a feature"),
+        (",y\n7,0\n8,1\n", "FILE: no column besides 'y' can serve as a feature"),
+        (b"a,y\n\xe9,1\nb,0\n", "FILE: not UTF-8 text"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "FILE: not UTF-8 text"),
+    ],
+)
+def test_bad_csv(
+    write: Write, capsys: pytest.CaptureFixture[str], content: str | bytes, message: str
+) -> None:
+    assert refused_csv(capsys, write(content)) == message
+
+
+def test_csv_with_an_endless_cell(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write('a,y\n1,0\n"' + "x" * (csv.field_size_limit() + 1) + '",1\n')
+    assert refused_csv(capsys, path).startswith("FILE: line 3: not CSV: field larger than")
+
+
+def test_missing_file_and_directory(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused_csv(capsys, tmp_path / "none.csv") == "FILE: No such file or directory"
+    assert refused_csv(capsys, tmp_path) == "FILE: Is a directory"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_pipe(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert refused_csv(capsys, tmp_path / "pipe") == "FILE: not a regular file"
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+)
+def test_unreadable_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(GOOD)
+    path.chmod(0)
+    assert refused_csv(capsys, path) == "FILE: Permission denied"
+
+
+def test_wrong_column(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("amount,verdict\n1,0\n2,1\n")
+    assert refused_csv(capsys, path, target="Verdikt") == (
+        "FILE: no column 'Verdikt' (did you mean 'verdict'?); the columns are 'amount', 'verdict'"
+    )
+    wide = write(",".join(f"c{i}" for i in range(20)) + "\n")
+    assert refused_csv(capsys, wide, target="zzz").endswith("'c10', 'c11' and 8 more")
+
+
+def test_wrong_positive_value(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a,y\n1,True\n2,False\n3,False\n")
+    assert refused_csv(capsys, path, positive="1") == (
+        "FILE: '1' never occurs in column 'y', which holds 'False', 'True'"
+    )
+
+
+def test_limit_without_positives(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a,y\n1,0\n2,0\n3,1\n")
+    assert refused_csv(capsys, path, limit="2") == (
+        "the first 2 rows of FILE: '1' never occurs in column 'y', which holds '0'"
+    )
+    assert "ImageSegments" in refused(capsys, "--limit", "1")
+
+
+@pytest.mark.parametrize("scaler", ["minmax", "standard"])
+def test_numbers_beyond_the_scaler(
+    write: Write, capsys: pytest.CaptureFixture[str], scaler: str
+) -> None:
+    path = write("huge,y\n1e308,0\n-1e308,1\n3,0\n1e308,1\n-1e308,0\n")
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "1", "--scaler", scaler]
+    assert main(["compare", "--models", "OAUCM", *arguments]) == 2
+    assert "river-oauc: OAUCM refuses an example: feature 'huge' is" in capsys.readouterr().err
+
+
+def test_line_breaks_in_a_message_stay_on_one_line(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write('"a\nb",y\n1,0\n2,1\n', name="two\nlines.csv")
+    assert "two lines.csv: no column 'z'" in refused_csv(capsys, path, target="z")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--target", "y"], "--target and --positive go with --csv FILE"),
+        (["--positive", "1"], "--target and --positive go with --csv FILE"),
+        (["--csv", "f.csv"], "--csv FILE needs --target COLUMN and --positive VALUE"),
+        (
+            ["--csv", "f.csv", "--target", "y"],
+            "--csv FILE needs --target COLUMN and --positive VALUE",
+        ),
+        (
+            ["Phishing", "--csv", "f.csv", "--target", "y", "--positive", "1"],
+            "either the set 'Phishing' or --csv f.csv, not both",
+        ),
+        (
+            ["--plot", "no/such/directory/a.png"],
+            "no/such/directory/a.png: the figure can't be written: No such file or directory",
+        ),
+        (["--plot", "a.pdf"], "a.pdf: the figure is a PNG, its name must end in .png"),
+    ],
+)
+def test_contradictory_requests(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert refused(capsys, *arguments) == message
+
+
+def test_unknown_set(capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, "phising")
+    assert message.startswith("unknown set 'phising' (did you mean 'Phishing'?)")
+    assert message.endswith("; the known ones are " + ", ".join(known_sets()))
+
+
+def test_plot_is_refused_before_the_run(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "directory.png").mkdir()
+    monkeypatch.setattr(datasets.ImageSegments, "__iter__", lambda self: pytest.fail("too late"))
+    message = refused(capsys, "--plot", "directory.png")
+    assert message == "directory.png: the figure can't be written: Is a directory"
+
+
+def test_a_refused_run_leaves_no_figure_and_keeps_an_old_one(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old.png").write_bytes(b"old")
+    refused(capsys, "nonsense", "--plot", "new.png")
+    refused(capsys, "nonsense", "--plot", "old.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
+    assert (tmp_path / "old.png").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--limit", "0"], ["--limit", "x"], ["--models", "SVM"], ["--scaler", "robust"]]
+)
+def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["compare", *arguments])
+    assert exit_.value.code == 2
+    assert repr(arguments[1]) in capsys.readouterr().err
+
+
+# --- the figure ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_are_spread(seed: int) -> None:
+    rng = random.Random(seed)
+    values = sorted((rng.random() for _ in range(rng.randint(1, 12))), reverse=True)
+    gap = rng.choice([0.01, 0.05, 0.2])
+    heights = _spread(values, gap, low=0.0)
+    assert all(a - b >= gap - 1e-12 for a, b in itertools.pairwise(heights))
+    assert min(heights) >= 0.0
+    if all(a - b >= gap for a, b in itertools.pairwise(values)):
+        assert heights == values
+
+
+def test_figure_of_one_flat_point(tmp_path: pathlib.Path) -> None:
+    draw_curves(
+        [Curve("model", True, [2], [1.0])], tmp_path / "a.png", title="title", subtitle="subtitle"
+    )
+    assert image.imread(tmp_path / "a.png").std() > 0

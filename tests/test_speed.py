@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from river import base, metrics
+from threadpoolctl import threadpool_info
+
+from river_oauc.experiments import speed
+from river_oauc.experiments.cli import main
+from river_oauc.experiments.models import CONTENDERS, Contender, select
+from river_oauc.experiments.speed import MIN_LAP, RUN_UP, WARM_UP, Stopwatch, generate, measure
+
+
+class Fake(base.Classifier):
+    """Does what it is told when it learns."""
+
+    def __init__(self, on_learn: Callable[[], object]) -> None:
+        self.on_learn = on_learn
+        self.n_learned = 0
+        self.n_predicted = 0
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        self.n_predicted += 1
+        return {False: 0.5, True: 0.5}
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        self.n_learned += 1
+        self.on_learn()
+
+
+def fake(name: str, on_learn: Callable[[], object]) -> Contender:
+    return Contender(name, lambda seed: Fake(on_learn))
+
+
+def test_generated_stream_has_a_signal() -> None:
+    stream = generate(n_features=20, n_examples=2000)
+    assert {len(x) for x, _ in stream} == {20}
+    assert all(type(value) is float for value in stream[0][0].values())
+    assert all(type(y) is bool for _, y in stream)
+    assert sum(y for _, y in stream) / 2000 == pytest.approx(0.3, abs=0.03)
+    auc = metrics.RollingROCAUC(window_size=2000)
+    for x, y in stream:
+        auc.update(y, sum(x.values()))
+    # Two unit normals one standard deviation apart: Phi(1 / sqrt(2)).
+    assert auc.get() == pytest.approx(0.76, abs=0.03)
+    assert generate(20, 2000) == stream
+
+
+def test_learners_take_turns() -> None:
+    log: list[str] = []
+    contenders = [fake(name, lambda name=name: log.append(name)) for name in "abc"]
+    rounds: list[int] = []
+    measure(contenders, [2, 5], repeats=4, on_progress=lambda: rounds.append(len(log)))
+    turns = [name for i, name in enumerate(log) if i == 0 or log[i - 1] != name]
+    # A warm-up and four laps at each of the two numbers of features.
+    assert turns == list("abc") * 2 * 5
+    assert len(rounds) == 2 + 4 and rounds[:2] == [3 * WARM_UP, 6 * WARM_UP]
+
+
+def test_measured_with_one_blas_thread_and_without_garbage_collection() -> None:
+    threads: set[int] = set()
+    collecting: set[bool] = set()
+
+    def look() -> None:
+        if not threads:
+            threads.update(
+                pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+            )
+        collecting.add(gc.isenabled())
+
+    assert gc.isenabled()
+    measure([fake("a", look)], [2], repeats=1)
+    assert threads == {1}
+    assert collecting == {False}
+    assert gc.isenabled()
+
+
+def test_garbage_collection_comes_back_after_a_failure() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        measure([fake("a", fail)], [2], repeats=1)
+    assert gc.isenabled()
+
+
+def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    cost = 0.0
+
+    def work() -> None:
+        nonlocal now
+        now += cost
+
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: now)
+    examples = generate(2, 50)
+
+    cost = 1e-5
+    quick = Stopwatch(Fake(work), examples)
+    assert quick.lap_length == 300
+    cost = 2e-3
+    slow = Stopwatch(Fake(work), examples)
+    assert slow.lap_length == MIN_LAP
+
+    # The fastest lap counts.
+    for seconds in (3e-3, 1e-3, 2e-3):
+        cost = seconds
+        slow.lap()
+    assert slow.best == pytest.approx(1e-3)
+    assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (RUN_UP + MIN_LAP)
+
+
+def test_costs_are_those_of_the_learners() -> None:
+    (logistic,) = select(["LogisticRegression"])
+    costs = measure([fake("sleeper", lambda: time.sleep(1e-3)), logistic], [5], repeats=3)[5]
+    assert 1000 <= costs["sleeper"] < 10_000
+    assert 0 < costs["LogisticRegression"] < 1000
+
+
+def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["speed", "--features", "3", "8", "3", "--repeats", "2"]) == 0
+    output = capsys.readouterr().out
+    assert "fastest of 2 laps" in output
+    assert "One BLAS thread" in output
+
+    cells = [line.split() for line in output.splitlines()]
+    assert sum(c == ["model", "p=3", "p=8"] for c in cells) == 3
+    expected = [c.name for c in CONTENDERS if c.ours] + ["LogisticRegression", "ARFClassifier"]
+    rows = [c for c in cells if c and c[0] in expected]
+    assert [row[0] for row in rows] == expected * 3
+    figures = [
+        {row[0]: [float(cell) for cell in row[1:]] for row in rows[i : i + len(expected)]}
+        for i in range(0, len(rows), len(expected))
+    ]
+    microseconds, to_logistic, to_arf = figures
+    assert to_logistic["LogisticRegression"] == [1.0, 1.0]
+    assert to_arf["ARFClassifier"] == [1.0, 1.0]
+    for name, costs in microseconds.items():
+        for j, cost in enumerate(costs):
+            # Microseconds are printed to 0.05, which is about 1 % of the smallest of them.
+            logistic, arf = microseconds["LogisticRegression"][j], microseconds["ARFClassifier"][j]
+            assert to_logistic[name][j] == pytest.approx(cost / logistic, rel=0.05)
+            assert to_arf[name][j] == pytest.approx(cost / arf, rel=0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--features", "0"], ["--features", "ten"], ["--repeats", "-1"], ["--repeats", "0"]],
+)
+def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["speed", *arguments])
+    assert exit_.value.code == 2
+    assert "whole number from 1 on" in capsys.readouterr().err
