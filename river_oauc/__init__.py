@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from river_oauc.baselines import OAM, OLUBAUC, PAI, Perceptron
 from river_oauc.linear import OAUCM, OAUCS
 
-__all__ = ["OAUCM", "OAUCS"]
+__all__ = ["OAM", "OAUCM", "OAUCS", "OLUBAUC", "PAI", "Perceptron"]

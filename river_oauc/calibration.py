@@ -93,39 +93,56 @@ class Calibration:
 
 
 class ScoreStatistics:
-    """Running mean and variance of the scores of each class.
+    """Running means and variances of the scores of two classes.
 
-    For learners whose scores have no moments that could be read off anything: the score of an
-    example counts as it was before the example was learned. As the learner changes, old scores fade
-    out.
-
-    Parameters
-    ----------
-    memory
-        About how many scores of a class count.
+    For a learner from which they cannot be read off. The score of an example counts as it was
+    before the example was learned. A learner's scores may shrink or grow a hundredfold while it
+    learns, and the last hundred positives of a rare class go back far: so scores are averaged in
+    units of the recent ones of both classes.
 
     Examples
     --------
     >>> from river_oauc.calibration import Calibration, ScoreStatistics
 
-    >>> statistics = ScoreStatistics(memory=100)
-    >>> for positive, score in [(False, 0.0), (False, 2.0), (True, 4.0), (True, 6.0)]:
-    ...     statistics.add(positive, score)
-    >>> statistics.mean, statistics.variance
-    ([1.0, 5.0], [1.0, 1.0])
+    >>> statistics = ScoreStatistics()
+    >>> for score in (1.0, -1.0, 3.0, -1.0) * 50:
+    ...     statistics.add(score, positive=score > 0.0)
+    >>> calibration = Calibration()
+    >>> statistics.fit(calibration)
+    >>> calibration.midpoint
+    0.5
 
     """
 
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
-        self.n = [0, 0]
-        self.mean = [0.0, 0.0]
-        self.variance = [0.0, 0.0]
+    # How many scores count, about: of both classes for the unit, of each class for the averages.
+    _RECENT, _MEMORY = 30, 100
 
-    def add(self, positive: bool, score: float) -> None:
-        """Count the score of an example of a class."""
-        self.n[positive] += 1
-        rate = 1.0 / min(self.n[positive], self.memory)
-        deviation = score - self.mean[positive]
-        self.mean[positive] += rate * deviation
-        self.variance[positive] += rate * ((1.0 - rate) * deviation**2 - self.variance[positive])
+    def __init__(self) -> None:
+        self._mean_square = 0.0
+        # By class, False and True.
+        self._n = [0, 0]
+        self._mean = [0.0, 0.0]
+        self._variance = [0.0, 0.0]
+
+    def add(self, score: float, positive: bool) -> None:
+        """Count the score of an example."""
+        self._n[positive] += 1
+        rate = 1.0 / min(sum(self._n), self._RECENT)
+        self._mean_square += rate * (score * score - self._mean_square)
+        if self._mean_square < _SMALLEST_DEVIATION:
+            return
+        rate = 1.0 / min(self._n[positive], self._MEMORY)
+        deviation = score / math.sqrt(self._mean_square) - self._mean[positive]
+        self._mean[positive] += rate * deviation
+        self._variance[positive] += rate * ((1.0 - rate) * deviation**2 - self._variance[positive])
+
+    def fit(self, calibration: Calibration) -> None:
+        """Fit a calibration to the scores, if both classes have been seen."""
+        if self._n[False] and self._n[True]:
+            unit = math.sqrt(self._mean_square)
+            calibration.fit(
+                mean_positive=unit * self._mean[True],
+                mean_negative=unit * self._mean[False],
+                variance=0.5 * (self._variance[False] + self._variance[True]) * self._mean_square,
+                odds=self._n[True] / self._n[False],
+            )

@@ -35,7 +35,7 @@ def parse_label(y: typing.Any) -> bool:
     if isinstance(y, bool | np.bool_):
         return bool(y)
     if isinstance(y, numbers.Real) and y in (-1, 0, 1):
-        return y == 1
+        return bool(y == 1)
     example = repr(y) if isinstance(y, str) else "'fraud'"
     raise ValueError(
         f"the label is {y!r}: labels must be booleans, 0 and 1, or -1 and 1; "
@@ -46,7 +46,10 @@ def parse_label(y: typing.Any) -> bool:
 def parse_weight(w: typing.Any) -> float:
     """An importance weight as a float."""
     if isinstance(w, numbers.Real):
-        weight = float(w)
+        try:
+            weight = float(w)
+        except OverflowError:
+            weight = np.inf
         if weight == 0.0 or 1.0 / MAX_NORM <= weight <= MAX_NORM:
             return weight
     raise ValueError(
@@ -56,18 +59,21 @@ def parse_weight(w: typing.Any) -> float:
 
 def read_features(frame: nw.DataFrame[typing.Any]) -> FloatArray:
     """The values of a data frame; NaN where it has none."""
+    if not frame.columns:
+        return np.zeros((len(frame), 0))
     if all(dtype.is_numeric() or dtype == nw.Boolean for dtype in frame.schema.values()):
         matrix: FloatArray = dataframe.to_numpy(frame)
         return matrix
-    columns = [_read_column(name, frame[name]) for name in frame.columns]
+    columns = [_read_column(name, frame.get_column(name)) for name in frame.columns]
     return np.column_stack(columns)
 
 
 def _read_column(name: str, column: nw.Series[typing.Any]) -> FloatArray:
     """The numbers of a column of any type; a string would be one that numpy silently parses."""
     values = np.full(len(column), np.nan)
+    is_null = column.is_null().to_list()
     for row, value in enumerate(column.to_list()):
-        if value is not None:
+        if not is_null[row]:
             complaint = complaint_about(value, nan_is_absent=True)
             if complaint:
                 raise ValueError(f"feature {name!r} {complaint} (row {row} of the data frame)")

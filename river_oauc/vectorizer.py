@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 import struct
 import typing
@@ -89,7 +90,8 @@ class Vectorizer:
         Raises a ValueError if a value, under a known name or not, is not a finite number. The
         lenient way, for predictions, leaves unknown names and NaN out, as absent features.
         """
-        if len(x) == self._n_expected:
+        # Not for subclasses: a Counter has a value for every name, and a defaultdict makes one.
+        if len(x) == self._n_expected and type(x) is dict:
             array = empty(self.size)
             try:
                 # struct takes nothing but numbers, where numpy would parse strings.
@@ -183,9 +185,9 @@ def complaint_about(value: typing.Any, nan_is_absent: bool = False) -> str | Non
         return "is None: leave it out, or fill it with preprocessing.StatImputer"
     try:
         (number,) = struct.unpack("d", struct.pack("d", value))
-    except OverflowError:
-        return "is an integer too large for a float: scale it first"
     except _CONVERSION_ERRORS:
+        if isinstance(value, numbers.Real):
+            return "is too large for a float: scale it first"
         return f"is {value!r}, a {type(value).__name__}: features must be real numbers"
     if math.isnan(number):
         if nan_is_absent:

@@ -319,6 +319,7 @@ class OLUBAUC(LinearLearner):
 class SupportVector:
     x: Vector
     alpha: float
+    weight: float = 1.0
 
 
 class KernelLearner(Learner):
@@ -343,8 +344,8 @@ class OKAUCM(KernelLearner):
 
     The new example is always stored. In a full buffer the oldest vector of its class makes room,
     and its part of the score is projected on the vector of that class which loses the least by it.
-    The mean and the variance of the scores of the opposite buffer do not know the importance
-    weights with which its vectors were learned.
+    In the mean and the variance of the scores of the opposite buffer a vector counts with the
+    importance weight with which it was learned.
     """
 
     def __init__(self, kernel: Kernel, l2: float, lr: LearningRate = None, budget: Budget = None):
@@ -354,26 +355,32 @@ class OKAUCM(KernelLearner):
 
     def update(self, x: Vector, y: int, weight: float) -> None:
         opposite = self.vectors[-y]
-        new = SupportVector(x, 0.0)
+        new = SupportVector(x, 0.0, weight)
         if opposite:
             eta = step_size(self.lr, self.l2, self.t)
             f = np.array([self.score(v.x) for v in opposite])
-            slope, slopes = self.loss_slopes(y, self.score(x), f)
+            shares = np.array([v.weight for v in opposite]) / sum(v.weight for v in opposite)
+            slope, slopes = self.loss_slopes(y, self.score(x), f, shares)
             self.shrink(1 - eta * self.l2)
             new.alpha = -eta * weight * slope
             for v, slope_v in zip(opposite, slopes, strict=True):
                 v.alpha -= eta * weight * slope_v
         self.insert(new, y)
 
-    def loss_slopes(self, y: int, f_t: float, f: np.ndarray) -> tuple[float, np.ndarray]:
-        """Derivatives of the loss by the score of the new example and by those of the opposite."""
-        b = 1 - y * (f_t - np.mean(f))
-        deviation = f - np.mean(f)
-        r = math.sqrt(b * b + np.mean(deviation**2))
+    def loss_slopes(
+        self, y: int, f_t: float, f: np.ndarray, shares: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Derivatives of the loss by the score of the new example and by those of the opposite.
+
+        The shares in which the opposite scores `f` enter their mean and variance sum to 1.
+        """
+        deviation = f - shares @ f
+        b = 1 - y * (f_t - shares @ f)
+        r = math.sqrt(b * b + shares @ deviation**2)
         if r == 0:
-            return -y / 2, np.full(len(f), y / 2) / len(f)
+            return -y / 2, shares * y / 2
         p = (b + r) / 2
-        return -y * p / r, (y * p + deviation / 2) / (len(f) * r)
+        return -y * p / r, shares * (y * p + deviation / 2) / r
 
     def insert(self, new: SupportVector, y: int) -> None:
         own = self.vectors[y]
@@ -395,9 +402,11 @@ class OKAUCM(KernelLearner):
 class OKAUCS(OKAUCM):
     """Functional gradient descent on one half of psi_S against the opposite buffer."""
 
-    def loss_slopes(self, y: int, f_t: float, f: np.ndarray) -> tuple[float, np.ndarray]:
-        b = 1 - y * (f_t - np.mean(f))
-        return -y * b, (y * b + f - np.mean(f)) / len(f)
+    def loss_slopes(
+        self, y: int, f_t: float, f: np.ndarray, shares: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        b = 1 - y * (f_t - shares @ f)
+        return -y * b, shares * (y * b + f - shares @ f)
 
 
 class KOIL(KernelLearner):

@@ -440,16 +440,21 @@ def assert_functional_gradient_step(
 def test_kernel_step_is_the_numerical_functional_gradient(_, kernelised, psi, kernel):
     l2, eta = 0.4, 0.05
     model = kernelised(kernel, l2, eta)
+    received: list[tuple[np.ndarray, int, float]] = []
     for x, y, weight in gaussian_stream(18, 3, seed=14, weighted=True):
         before = expansion(model)
         opposite = [v.x for v in model.vectors[-y]]
+        importance = [v for _, label, v in received if label == -y]
+        received.append((x, y, weight))
         model.learn(x, y, weight)
         if not opposite:
             continue
 
-        def loss(f, x=x, y=y, weight=weight, opposite=opposite):
+        def loss(f, x=x, y=y, weight=weight, opposite=opposite, importance=importance):
             margins = np.array([y * (f(x) - f(z)) for z in opposite])
-            return weight * psi(margins.mean(), margins.var())
+            mean = np.average(margins, weights=importance)
+            variance = np.average((margins - mean) ** 2, weights=importance)
+            return weight * psi(mean, variance)
 
         assert_functional_gradient_step(model, before, x, loss, l2, eta)
 
@@ -459,9 +464,9 @@ def test_kernel_step_is_the_numerical_functional_gradient(_, kernelised, psi, ke
 def test_linear_kernel_without_budget_is_the_linear_learner(linear, kernelised, _, lr):
     primal, dual = linear(L2, lr), kernelised(reference.linear, L2, lr)
     probes = [x for x, _y, _w in gaussian_stream(6, 3, seed=15)]
-    for x, y, _w in gaussian_stream(60, 3, seed=16):
-        primal.learn(x, y)
-        dual.learn(x, y)
+    for x, y, weight in gaussian_stream(60, 3, seed=16, weighted=True):
+        primal.learn(x, y, weight)
+        dual.learn(x, y, weight)
         expected = [primal.score(p) for p in probes]
         np.testing.assert_allclose([dual.score(p) for p in probes], expected, atol=1e-10)
     assert max(abs(s) for s in expected) > 0.1

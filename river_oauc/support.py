@@ -1,0 +1,251 @@
+"""The examples that a kernel learner keeps, within a budget."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import ddot
+
+from river_oauc.arrays import FloatArray, resized
+from river_oauc.kernels import Kernel
+from river_oauc.parameters import check_choice
+
+__all__ = ["SupportSet", "k_nearest", "nearest"]
+
+_FIRST_CAPACITY = 16
+
+# Similarities that differ by less than this part are ties: they may be one number, rounded twice.
+_TIE = 1e-9
+
+
+class SupportSet:
+    """Support vectors of two classes, with their coefficients and their Gram matrix.
+
+    It stands for the function f(x) = Σ coefficientᵢ · k(vectorᵢ, x). A class has a budget. Until it
+    is spent, a new vector is appended; then one is given up, and the new one takes over its slot,
+    and its row and column of the Gram matrix. The coefficient of what is given up is not lost, but
+    passes on to the most similar vector of its class.
+
+    Nothing is computed but the similarities of the new vector: O(B p) time for B vectors of p
+    features. Memory is B p + B² + O(B) doubles; the arrays double until the budgets are spent.
+
+    Parameters
+    ----------
+    kernel
+        The kernel k.
+    budgets
+        The largest numbers of negative and of positive vectors.
+    policy
+        What is given up: the oldest vector of the class (`"fifo"`), or one by chance, which may be
+        the new one itself, so that the vectors are a uniform sample of the class (`"reservoir"`).
+    compensation
+        What is passed on: the projection of what is given up on its heir (`"projection"`), which
+        loses the least, its whole coefficient (`"whole"`), or nothing (`"none"`).
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    n
+        Numbers of negative and of positive vectors.
+    n_offered
+        Numbers of negative and of positive examples there have been, stored or not. The reservoir
+        needs them, and its owner counts.
+    vectors, coefficients, importance, arrival
+        The vectors, their coefficients, importance weights and places in the order of arrival.
+    gram
+        The similarities of all pairs of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.kernels import Linear
+    >>> from river_oauc.support import SupportSet
+
+    >>> support = SupportSet(Linear(), budgets=(2, 2))
+    >>> for value in (1.0, 2.0, 4.0):
+    ...     x = np.array([value])
+    ...     support.insert(x, support.row(x), positive=True, coefficient=1.0)
+    >>> support.vectors[support.slots(positive=True)].ravel()
+    array([4., 2.])
+
+    The first vector has been given up. It is a fourth of the new one and half of the other, both
+    of which would have lost nothing; the older one is the heir.
+
+    >>> support.coefficients[support.slots(positive=True)]
+    array([1. , 1.5])
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        budgets: tuple[int, int],
+        policy: str = "fifo",
+        compensation: str = "projection",
+        seed: int | None = None,
+    ) -> None:
+        check_choice("policy", policy, ("fifo", "reservoir"))
+        check_choice("compensation", compensation, ("projection", "whole", "none"))
+        self.kernel = kernel
+        self.budgets = budgets
+        self.policy = policy
+        self.compensation = compensation
+        self.n = [0, 0]
+        self.n_offered = [0, 0]
+        self._n_arrived = 0
+        self._rng = random.Random(seed)
+        # The negatives stand in the first slots and the positives behind them, with free slots
+        # after each as long as its budget is not spent. Free slots have zeros everywhere.
+        self._capacities = [min(budget, _FIRST_CAPACITY) for budget in budgets]
+        n_slots = sum(self._capacities)
+        self.vectors: FloatArray = np.zeros((n_slots, 1))
+        self.gram: FloatArray = np.zeros((n_slots, n_slots))
+        self.coefficients: FloatArray = np.zeros(n_slots)
+        self.importance: FloatArray = np.zeros(n_slots)
+        self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
+        # One over the squared norm; 0 for a vector of norm 0, which can inherit nothing.
+        self._inverse_norms: FloatArray = np.zeros(n_slots)
+
+    def slots(self, positive: bool) -> slice:
+        """Where the vectors of a class stand."""
+        start = self._capacities[0] if positive else 0
+        return slice(start, start + self.n[positive])
+
+    def row(self, x: FloatArray) -> FloatArray:
+        """The similarity of `x` to the vector in each slot; 0 for a free slot."""
+        if self.n == self._capacities:
+            return self.kernel(x, self.vectors)
+        row = np.zeros(len(self.vectors))
+        for positive in (False, True):
+            if self.n[positive]:
+                slots = self.slots(positive)
+                row[slots] = self.kernel(x, self.vectors[slots])
+        return row
+
+    def score(self, row: FloatArray) -> float:
+        """The value of the function where the similarities are these."""
+        return ddot(row, self.coefficients)  # type: ignore[no-any-return]
+
+    def scores(self, positive: bool) -> FloatArray:
+        """The value of the function at each vector of a class."""
+        scores: FloatArray = self.gram[self.slots(positive)].dot(self.coefficients)
+        return scores
+
+    def insert(
+        self, x: FloatArray, row: FloatArray, positive: bool, coefficient: float, w: float = 1.0
+    ) -> None:
+        """Add a vector with its coefficient and importance; `row` is what `row(x)` has said."""
+        if self.n[positive] < self.budgets[positive]:
+            if self.n[positive] == self._capacities[positive]:
+                row = self._double(positive, row)
+            self.n[positive] += 1
+            self._put(self.slots(positive).stop - 1, x, row, coefficient, w)
+            return
+        slots = self.slots(positive)
+        slot = self._given_up(positive)
+        if slot is None:
+            self._pass_on(coefficient, row[slots], slots)
+        else:
+            lost = self.coefficients[slot]
+            similarities = self.gram[slot, slots].copy()
+            similarities[slot - slots.start] = row[slot]
+            self._put(slot, x, row, coefficient, w)
+            self._pass_on(lost, similarities, slots)
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self.vectors = resized(self.vectors, len(self.vectors), size)
+
+    def _given_up(self, positive: bool) -> int | None:
+        """The slot whose vector goes, or None if the new one does."""
+        slots = self.slots(positive)
+        arrival = self.arrival[slots]
+        if self.policy == "fifo":
+            return int(slots.start + arrival.argmin())
+        # One draw says both whether the new vector gets in, and in whose place.
+        rank = self._rng.randrange(self.n_offered[positive])
+        if rank >= len(arrival):
+            return None
+        return int(slots.start + arrival.argsort()[rank])
+
+    def _put(self, slot: int, x: FloatArray, row: FloatArray, coefficient: float, w: float) -> None:
+        squared_norm = self.kernel.of_itself(x)
+        self.vectors[slot] = x
+        self.gram[slot] = row
+        self.gram[:, slot] = row
+        self.gram[slot, slot] = squared_norm
+        self.coefficients[slot] = coefficient
+        self.importance[slot] = w
+        self.arrival[slot] = self._n_arrived
+        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > 0.0 else 0.0
+        self._n_arrived += 1
+
+    def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
+        """Let the most similar vector of a class inherit a coefficient."""
+        if self.compensation == "projection":
+            shares = similarities * self._inverse_norms[slots]
+            heir = nearest(shares * similarities, self.arrival[slots])
+            self.coefficients[slots.start + heir] += coefficient * shares[heir]
+        elif self.compensation == "whole":
+            heir = nearest(similarities, self.arrival[slots])
+            self.coefficients[slots.start + heir] += coefficient
+
+    def _double(self, positive: bool, row: FloatArray) -> FloatArray:
+        """Double the slots of a class; returns `row` for the new slots."""
+        capacity = min(2 * self._capacities[positive], self.budgets[positive])
+        n_new = capacity - self._capacities[positive]
+        # The new slots come after the last one of the class.
+        at = [self.slots(positive).stop] * n_new
+        self._capacities[positive] = capacity
+        self.vectors = np.insert(self.vectors, at, 0.0, axis=0)
+        self.gram = np.insert(np.insert(self.gram, at, 0.0, axis=0), at, 0.0, axis=1)
+        self.coefficients = np.insert(self.coefficients, at, 0.0)
+        self.importance = np.insert(self.importance, at, 0.0)
+        self.arrival = np.insert(self.arrival, at, 0)
+        self._inverse_norms = np.insert(self._inverse_norms, at, 0.0)
+        return np.insert(row, at, 0.0)
+
+
+def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
+    """The position of the largest value, a tie going to what arrived first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.support import nearest
+    >>> nearest(np.array([0.1 + 0.2, 0.1, 0.3]), arrival=np.array([2, 0, 1]))
+    2
+
+    """
+    first = int(similarities.argmax())
+    largest = similarities[first]
+    is_tied = similarities >= largest - _TIE * abs(largest)
+    if np.count_nonzero(is_tied) == 1:
+        return first
+    tied = np.flatnonzero(is_tied)
+    return int(tied[arrival[tied].argmin()])
+
+
+def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """The positions of the `k` largest values, ties going to what arrived first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.support import k_nearest
+    >>> k_nearest(np.array([0.1 + 0.2, 0.5, 0.3]), arrival=np.array([2, 0, 1]), k=2)
+    array([1, 2])
+
+    """
+    last = np.partition(similarities, -k)[-k]
+    margin = _TIE * abs(last)
+    chosen = np.flatnonzero(similarities >= last - margin)
+    if len(chosen) > k:
+        surely = np.flatnonzero(similarities > last + margin)
+        tied = np.setdiff1d(chosen, surely, assume_unique=True)
+        oldest = tied[arrival[tied].argsort()]
+        chosen = np.concatenate((surely, oldest[: k - len(surely)]))
+    return chosen

@@ -1,0 +1,44 @@
+"""What the tests share: a quiet hypothesis profile, fixed chance, and the kinds of data frames."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+
+settings.register_profile("river_oauc", derandomize=True, deadline=None, max_examples=50)
+settings.load_profile("river_oauc")
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """How one data frame library makes a frame of columns, and a series."""
+
+    name: str
+    frame: Callable[[dict[str, Any]], Any]
+    series: Callable[[Any], Any]
+
+
+BACKENDS = [
+    Backend("pandas", pd.DataFrame, pd.Series),
+    Backend("polars", pl.DataFrame, pl.Series),
+    Backend("pyarrow", pa.table, lambda values: pa.chunked_array([values])),
+]
+
+
+@pytest.fixture(scope="session", params=BACKENDS, ids=lambda backend: backend.name)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def fixed_chance() -> None:
+    """river's checks draw from the global generator."""
+    random.seed(42)

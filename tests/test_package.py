@@ -1,0 +1,142 @@
+"""The package as a whole: what importing it costs, and what it says of itself."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.resources
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+
+import pytest
+from river import base
+
+import river_oauc
+
+# What a program that only learns should not have to wait for, nor to install.
+HEAVY = {"pandas", "polars", "pyarrow", "matplotlib", "sklearn", "rich", "tqdm"}
+
+CORE_MODULES = [
+    f"river_oauc.{module.name}"
+    for module in pkgutil.iter_modules(river_oauc.__path__)
+    if module.name != "experiments"
+]
+PUBLIC_CLASSES = [
+    item for item in map(river_oauc.__dict__.get, river_oauc.__all__) if isinstance(item, type)
+]
+PUBLIC_CLASSIFIERS = [cls for cls in PUBLIC_CLASSES if issubclass(cls, base.Classifier)]
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after a statement."""
+    program = f"{statement}\nimport sys\nprint(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return {module.partition(".")[0] for module in result.stdout.split()}
+
+
+def test_importing_the_package_is_light() -> None:
+    loaded = modules_after("import river_oauc")
+    assert {"river_oauc", "river", "numpy"} <= loaded
+    assert not loaded & HEAVY
+
+
+def test_no_core_module_is_heavy() -> None:
+    light = [module for module in CORE_MODULES if module != "river_oauc.datasets"]
+    assert not modules_after(f"import {', '.join(light)}") & HEAVY
+
+
+def test_datasets_bring_no_more_than_those_of_river() -> None:
+    added = modules_after("import river_oauc.datasets") - modules_after("import river.datasets")
+    assert not added & HEAVY
+
+
+def test_learning_is_light() -> None:
+    """Nothing heavy is put off until the first example either."""
+    loaded = modules_after(
+        "from river_oauc import OAUCM\n"
+        "model = OAUCM()\n"
+        "for y in (True, False, True):\n"
+        "    model.predict_proba_one({'a': 1.0})\n"
+        "    model.learn_one({'a': float(y), 'b': 2}, y)\n"
+    )
+    assert not loaded & HEAVY
+
+
+def test_types_are_for_everyone() -> None:
+    assert importlib.resources.files(river_oauc).joinpath("py.typed").is_file()
+
+
+def test_core_dependencies() -> None:
+    required = importlib.metadata.requires("river-oauc") or []
+    core = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
+    assert core == {"river", "numpy", "scipy"}
+
+
+@pytest.mark.parametrize("name", ["river_oauc", *CORE_MODULES])
+def test_every_public_name_exists(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__all__
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert [item for item in module.__all__ if not hasattr(module, item)] == []
+
+
+def test_there_are_public_classifiers() -> None:
+    assert PUBLIC_CLASSIFIERS
+
+
+def section(doc: str, title: str) -> str:
+    """The text under a heading that is underlined by hyphens, up to the next one."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", doc, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def documented_parameters(cls: type) -> dict[str, str]:
+    """What the docstring says of each parameter."""
+    text = section(inspect.getdoc(cls) or "", "Parameters")
+    names = re.split(r"^(\w+)$", text, flags=re.MULTILINE)
+    return {name: words.strip() for name, words in zip(names[1::2], names[2::2], strict=True)}
+
+
+@pytest.mark.parametrize("cls", PUBLIC_CLASSES)
+def test_every_parameter_is_documented_and_no_other(cls: type) -> None:
+    documented = documented_parameters(cls)
+    assert list(documented) == list(inspect.signature(cls).parameters)
+    assert [name for name, words in documented.items() if len(words.split()) < 3] == []
+
+
+@pytest.mark.parametrize("cls", PUBLIC_CLASSIFIERS)
+def test_every_classifier_shows_its_use_and_its_source(cls: type) -> None:
+    doc = inspect.getdoc(cls) or ""
+    assert ">>>" in section(doc, "Examples")
+    assert "[^1]" in section(doc, "References")
+
+
+def test_parameters_are_found_in_a_docstring() -> None:
+    """So that the tests above cannot pass by finding nothing."""
+
+    class Documented:
+        """A class.
+
+        Parameters
+        ----------
+        depth
+            How deep it goes, and
+
+            why.
+        width
+            How wide.
+
+        Examples
+        --------
+        >>> Documented
+        """
+
+    assert documented_parameters(Documented) == {
+        "depth": "How deep it goes, and\n\n    why.",
+        "width": "How wide.",
+    }
