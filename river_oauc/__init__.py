@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from river_oauc.baselines import OAM, OLUBAUC, PAI, Perceptron
+from river_oauc.kernel import OKAUCM, OKAUCS
+from river_oauc.koil import KOIL
 from river_oauc.linear import OAUCM, OAUCS
 
-__all__ = ["OAM", "OAUCM", "OAUCS", "OLUBAUC", "PAI", "Perceptron"]
+__all__ = ["KOIL", "OAM", "OAUCM", "OAUCS", "OKAUCM", "OKAUCS", "OLUBAUC", "PAI", "Perceptron"]

@@ -1,8 +1,11 @@
-"""The kernel learners: OKAUC-M, OKAUC-S and KOIL."""
+"""The kernel learners: OKAUC-M and OKAUC-S."""
 
 from __future__ import annotations
 
 import abc
+import math
+import typing
+from collections.abc import Iterator
 
 import numpy as np
 from river import optim
@@ -12,24 +15,22 @@ from river_oauc import losses
 from river_oauc.arrays import FloatArray
 from river_oauc.base import OnlineAUCClassifier, divergence
 from river_oauc.calibration import ScoreStatistics
-from river_oauc.kernels import RBF, Kernel
+from river_oauc.kernels import RBF, Kernel, Linear
 from river_oauc.parameters import (
     LearningRate,
-    check_choice,
     check_count,
-    check_number,
     check_step,
     step_size,
 )
-from river_oauc.support import SupportSet, k_nearest
+from river_oauc.support import SupportSet
 from river_oauc.vectorizer import MAX_SQUARED_NORM
 
-__all__ = ["KOIL", "OKAUCM", "OKAUCS"]
+__all__ = ["KernelClassifier", "OKAUCM", "OKAUCS"]
 
-_DEFAULT_KERNEL = RBF(gamma=1.0)
+_DEFAULT_KERNEL = RBF(gamma=0.25)
 
 
-class _KernelLearner(OnlineAUCClassifier):
+class KernelClassifier(OnlineAUCClassifier):
     """A score that is a sum of similarities to stored examples.
 
     A method says how an example changes the coefficients of what is stored, and which one it gets.
@@ -46,7 +47,7 @@ class _KernelLearner(OnlineAUCClassifier):
     ) -> None:
         super().__init__(prior)
         if not (kernel is None or isinstance(kernel, Kernel)):
-            raise ValueError(f"kernel is {kernel!r}: it must be a Kernel, such as RBF(gamma=1.0)")
+            raise ValueError(f"kernel is {kernel!r}: it must be a Kernel, such as RBF(gamma=0.25)")
         n_positive, n_negative = budget if isinstance(budget, tuple) else (budget, budget)
         check_count("budget", n_positive)
         check_count("budget", n_negative)
@@ -84,7 +85,10 @@ class _KernelLearner(OnlineAUCClassifier):
         """
 
     def _score(self, x: FloatArray) -> float:
-        return self._support.score(self._support.row(x))
+        score = self._support.score(self._support.row(x))
+        if not math.isfinite(score):
+            raise _no_similarity()
+        return score
 
     def _score_many(self, matrix: FloatArray) -> FloatArray:
         return np.array([self._score(x) for x in matrix])
@@ -93,6 +97,9 @@ class _KernelLearner(OnlineAUCClassifier):
         support = self._support
         row = support.row(x)
         score = support.score(row)
+        # Whatever is not finite in the row makes a score that is not.
+        if not math.isfinite(score + support.kernel.of_itself(x)):
+            raise _no_similarity()
         coefficients, coefficient = self._step(row, score, positive, w)
         if not ddot(coefficients, coefficients) + coefficient**2 <= MAX_SQUARED_NORM:
             raise divergence()
@@ -110,7 +117,11 @@ class _KernelLearner(OnlineAUCClassifier):
         self._support.resize(size)
 
 
-class _KernelMomentLearner(_KernelLearner):
+def _no_similarity() -> ValueError:
+    return ValueError("the kernel has no finite value for these features: scale them")
+
+
+class _KernelMomentLearner(KernelClassifier):
     """A functional gradient step an example, on a loss of its margin over the other class."""
 
     def __init__(
@@ -172,12 +183,76 @@ class _KernelMomentLearner(_KernelLearner):
 
 
 class OKAUCM(_KernelMomentLearner):
-    """x"""
+    """Online AUC maximisation with a worst-case hinge loss, nonlinear and on a budget (OKAUC-M).
+
+    The score is a sum of similarities to stored examples of both classes. An example is compared
+    with all stored ones of the other class at once, through the mean and the variance of their
+    scores: its loss is the largest mean hinge loss that margins with this mean and variance can
+    have [^1]. Every example is stored, and in return an old one of its class is given up, whose
+    part of the score passes on to the most similar one that stays.
+
+    Take it where the classes are no clouds that a plane could part: two moons, rings, exceptions in
+    the middle of the rule. Where a linear score does, `OAUCM` ranks as well at a tenth of the cost.
+    Scale the features first: distances are all that it sees.
+
+    A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
+    doubles, whatever the length of the stream. With 100 of each class and 30 features that is
+    about 60 microseconds.
+
+    Parameters
+    ----------
+    kernel
+        The similarity. The default is `RBF(gamma=0.25)`, a compromise that suits features scaled to
+        [0, 1] and standardised ones alike; the former rank best with gamma near 0.5, the latter
+        with 1/16.
+    l2
+        Strength λ of the regulariser λ/2 · |score|².
+    lr
+        Step size. `None` is 1 / (l2 · t) for the t-th example; a number is a constant step; a
+        scheduler is asked for step t - 1.
+    budget
+        Number of examples to keep: of each class, or a pair, of positives and of negatives.
+    policy
+        What is given up when the budget of a class is spent: its oldest example (`"fifo"`), which
+        follows a drift, or one by chance (`"reservoir"`), so that what is kept is a uniform sample.
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    support
+        The stored examples with their coefficients, a `support.SupportSet`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, preprocessing
+    >>> from river_oauc import OAUCM, OKAUCM, kernels
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.MinMaxScaler() | OKAUCM(kernels.RBF(gamma=20.0))
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 90.81%
+
+    No linear score ranks the two bananas:
+
+    >>> model = preprocessing.MinMaxScaler() | OAUCM()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 54.85%
+
+    References
+    ----------
+    [^1]: Luo, J., Cheng, X. and Zhang, C. Online AUC optimization based on second-order surrogate
+        loss.
+
+    """
 
     def __init__(
         self,
         kernel: Kernel | None = None,
-        l2: float = 2**-6,
+        l2: float = 2**-5,
         lr: LearningRate = None,
         budget: int | tuple[int, int] = 100,
         policy: str = "fifo",
@@ -188,15 +263,72 @@ class OKAUCM(_KernelMomentLearner):
 
     _coefficients = staticmethod(losses.psi_m_coefficients)
 
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"kernel": Linear(), "budget": (3, 5), "policy": "reservoir", "seed": 1}
+
 
 class OKAUCS(_KernelMomentLearner):
-    """x"""
+    """Online AUC maximisation with the squared loss, nonlinear and on a budget (OKAUC-S).
+
+    The score is a sum of similarities to stored examples of both classes, learned by gradient
+    descent on the mean squared loss of an example against all stored ones of the other class [^1].
+    It is to `OKAUCM` what `OAUCS` is to `OAUCM`: a constant step follows changes faster, and a step
+    that is too large diverges. The coefficients never become infinite: an example that would drive
+    them beyond 1e50 is refused with a `ValueError`.
+
+    A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
+    doubles, whatever the length of the stream.
+
+    Parameters
+    ----------
+    kernel
+        The similarity. The default is `RBF(gamma=0.25)`, a compromise that suits features scaled to
+        [0, 1] and standardised ones alike; the former rank best with gamma near 0.5, the latter
+        with 1/16.
+    l2
+        Strength λ of the regulariser λ/2 · |score|².
+    lr
+        Step size: a constant, or a scheduler, which is asked for step t - 1 at the t-th example.
+    budget
+        Number of examples to keep: of each class, or a pair, of positives and of negatives.
+    policy
+        What is given up when the budget of a class is spent: its oldest example (`"fifo"`), which
+        follows a drift, or one by chance (`"reservoir"`), so that what is kept is a uniform sample.
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    support
+        The stored examples with their coefficients, a `support.SupportSet`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, preprocessing
+    >>> from river_oauc import OKAUCS, kernels
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.MinMaxScaler() | OKAUCS(kernels.RBF(gamma=20.0))
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 93.76%
+
+    References
+    ----------
+    [^1]: Luo, J., Cheng, X. and Zhang, C. Online AUC optimization based on second-order surrogate
+        loss.
+
+    """
 
     def __init__(
         self,
         kernel: Kernel | None = None,
         l2: float = 2**-6,
-        lr: float | optim.base.Scheduler = 2**-4,
+        lr: float | optim.base.Scheduler = 2**-2,
         budget: int | tuple[int, int] = 100,
         policy: str = "fifo",
         prior: str = "balanced",
@@ -206,59 +338,7 @@ class OKAUCS(_KernelMomentLearner):
 
     _coefficients = staticmethod(losses.psi_s_coefficients)
 
-
-class KOIL(_KernelLearner):
-    """x"""
-
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        C: float = 1.0,
-        eta: float = 0.01,
-        budget: int | tuple[int, int] = 100,
-        k: int = 10,
-        loss: str = "l1",
-        policy: str = "fifo",
-        prior: str = "balanced",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(kernel, budget, policy, "whole", prior, seed)
-        check_number("C", C)
-        check_number("eta", eta)
-        check_count("k", k)
-        check_choice("loss", loss, ("l1", "l2"))
-        self.C = C
-        self.eta = eta
-        self.k = k
-        self.loss = loss
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C", "eta"}
-
-    def _step(
-        self, row: FloatArray, score: float, positive: bool, w: float
-    ) -> tuple[FloatArray, float]:
-        support = self._support
-        sign = 1.0 if positive else -1.0
-        step = self.eta * self.C * w * sign
-        coefficients = support.coefficients.copy()
-        dscal(1.0 - self.eta, coefficients)
-        other = support.slots(not positive)
-        # lacking = 1 - sign (score - scores): what the pairs want for a margin of 1.
-        lacking = support.scores(not positive)
-        lacking -= score - sign
-        lacking *= sign
-        violating = np.flatnonzero(lacking > 0.0)
-        if not support.n[not positive] or not (support.n[positive] or len(violating)):
-            return coefficients, step
-        if len(violating) > self.k:
-            similarities, arrival = row[other][violating], support.arrival[other][violating]
-            violating = violating[k_nearest(similarities, arrival, self.k)]
-        pulls = 2.0 * lacking[violating] if self.loss == "l2" else np.ones(len(violating))
-        coefficients[other.start + violating] -= step * pulls
-        return coefficients, step * float(pulls.sum())
-
-    def _stores(self, coefficient: float) -> bool:
-        # What is ranked well enough already is not kept.
-        return coefficient != 0.0
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"kernel": RBF(gamma=0.5), "l2": 0.0, "lr": 0.1, "budget": 20}

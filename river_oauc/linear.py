@@ -57,6 +57,7 @@ class _MomentLearner(LinearClassifier):
         self._n_seen = 0
         self._positive = Moments(self._vectorizer.size)
         self._negative = Moments(self._vectorizer.size)
+        self._half_gap = 0.0
         self._n_fits = 0
         self._next_fit = 0
 
@@ -92,7 +93,11 @@ class _MomentLearner(LinearClassifier):
                 # Rounding can leave a variance of zero a little below it.
                 variance if variance > 0.0 else 0.0,
             )
-            step = step_size(self.l2, self.lr, self._n_seen)
+            step = (
+                1.0 / (self.l2 * n_seen)
+                if self.lr is None
+                else step_size(self.l2, self.lr, self._n_seen)
+            )
             # weights = (1 - step l2) old + w step (sign pull direction - spread spread_direction),
             # made in the array of the last term: the old weights live until the new ones are found
             # to be sound.
@@ -105,9 +110,8 @@ class _MomentLearner(LinearClassifier):
             self._weights = weights
             own.update(x, w)
             if n_seen < self._next_fit:
-                self._calibration.midpoint = 0.5 * (
-                    ddot(weights, own.mean) + ddot(weights, other.mean)
-                )
+                # The class means of the scores move together, and their distance changes slowly.
+                self._calibration.midpoint = ddot(weights, other.mean) + sign * self._half_gap
             else:
                 self._fit_calibration(n_seen)
         else:
@@ -123,9 +127,12 @@ class _MomentLearner(LinearClassifier):
         variance = 0.5 * (
             ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
         )
+        mean_positive = ddot(weights, positive.mean)
+        mean_negative = ddot(weights, negative.mean)
+        self._half_gap = 0.5 * (mean_positive - mean_negative)
         self._calibration.fit(
-            mean_positive=ddot(weights, positive.mean),
-            mean_negative=ddot(weights, negative.mean),
+            mean_positive=mean_positive,
+            mean_negative=mean_negative,
             variance=max(variance, 0.0),
             odds=positive.n / negative.n,
         )

@@ -26,6 +26,9 @@ pipeline, scaler included, nothing subtracted.
 memory: of the whole pipeline as river counts it, which is numpy arrays twice."""
 
 
+_BY_DEFAULT = ", ".join(contender.name for contender in CONTENDERS if contender.by_default)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `river-oauc compare` takes."""
     parser.add_argument(
@@ -50,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=[contender.name for contender in CONTENDERS],
         metavar="MODEL",
-        help=f"which learners (default: all but {ARF}): %(choices)s",
+        help=f"which learners, of %(choices)s (default: {_BY_DEFAULT})",
     )
     parser.add_argument("--arf", action="store_true", help=f"{ARF} too, about 100 times slower")
     parser.add_argument(

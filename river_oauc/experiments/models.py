@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from river import base, forest, linear_model, tree
 
-from river_oauc import OAUCM, OAUCS
+from river_oauc import (
+    KOIL,
+    OAM,
+    OAUCM,
+    OAUCS,
+    OKAUCM,
+    OKAUCS,
+    OLUBAUC,
+    PAI,
+    Perceptron,
+)
 
 __all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "select"]
 
@@ -41,9 +51,17 @@ class Contender:
 CONTENDERS = (
     Contender("OAUCM", lambda seed: OAUCM(), ours=True),
     Contender("OAUCS", lambda seed: OAUCS(), ours=True),
+    Contender("OKAUCM", lambda seed: OKAUCM(seed=seed), ours=True),
+    Contender("OKAUCS", lambda seed: OKAUCS(seed=seed), ours=True, by_default=False),
+    Contender("KOIL", lambda seed: KOIL(seed=seed), ours=True, by_default=False),
+    Contender("OAM", lambda seed: OAM(seed=seed), ours=True, by_default=False),
+    Contender("OLUBAUC", lambda seed: OLUBAUC(), ours=True, by_default=False),
+    Contender("PAI", lambda seed: PAI(), ours=True, by_default=False),
+    Contender("Perceptron", lambda seed: Perceptron(), ours=True, by_default=False),
     Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression()),
     Contender("PAClassifier", lambda seed: linear_model.PAClassifier()),  # type: ignore[no-untyped-call]
-    Contender("Perceptron", lambda seed: linear_model.Perceptron()),
+    # Ours has the same name, and no bias.
+    Contender("river.Perceptron", lambda seed: linear_model.Perceptron()),
     Contender("HoeffdingTreeClassifier", lambda seed: tree.HoeffdingTreeClassifier()),
     # Ten trees, about a hundred times the work of a linear learner.
     Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), by_default=False),
@@ -56,8 +74,8 @@ def select(names: Collection[str]) -> tuple[Contender, ...]:
     Examples
     --------
 
-    >>> [contender.name for contender in select(["Perceptron", "LogisticRegression"])]
-    ['LogisticRegression', 'Perceptron']
+    >>> [contender.name for contender in select(["PAClassifier", "LogisticRegression"])]
+    ['LogisticRegression', 'PAClassifier']
 
     """
     return tuple(contender for contender in CONTENDERS if contender.name in names)
