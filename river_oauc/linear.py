@@ -17,10 +17,9 @@ from river_oauc.moments import Moments
 from river_oauc.parameters import LearningRate, check_step, step_size
 from river_oauc.vectorizer import MAX_SQUARED_NORM
 
-__all__ = ["OAUCM", "OAUCS", "LinearClassifier"]
+__all__ = ["OAUCM", "OAUCS", "LinearClassifier", "MomentClassifier"]
 
-# The slope of the calibration needs both covariances, and changes slowly: it is fitted at every
-# step at first, and every so many steps in the end.
+# The calibration is fitted at every step at first, and every so many steps in the end.
 _LONGEST_WAIT = 64
 
 
@@ -46,7 +45,53 @@ class LinearClassifier(OnlineAUCClassifier):
         self._weights = resized(self._weights, size)
 
 
-class _MomentLearner(LinearClassifier):
+class MomentClassifier(LinearClassifier):
+    """Base of the linear classifiers that keep the moments of both classes.
+
+    The calibration is read off the moments: the class means of the scores at every step, and their
+    variance, which costs two products with a covariance and changes slowly, now and then.
+    """
+
+    def __init__(self, prior: str) -> None:
+        super().__init__(prior)
+        self._n_seen = 0
+        self._positive = Moments(self._vectorizer.size)
+        self._negative = Moments(self._vectorizer.size)
+        self._half_gap = 0.0
+        self._n_fits = 0
+        self._next_fit = 0
+
+    @property
+    def moments(self) -> dict[bool, Moments]:
+        """Count, mean and covariance of the examples of each class."""
+        return {False: self._negative, True: self._positive}
+
+    def _fit_calibration(self, n_seen: int) -> None:
+        """Read the class means and the variance of the scores off the moments."""
+        self._n_fits += 1
+        self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
+        positive, negative, weights = self._positive, self._negative, self._weights
+        # Both variances count alike, however rare the class.
+        variance = 0.5 * (
+            ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
+        )
+        mean_positive = ddot(weights, positive.mean)
+        mean_negative = ddot(weights, negative.mean)
+        self._half_gap = 0.5 * (mean_positive - mean_negative)
+        self._calibration.fit(
+            mean_positive=mean_positive,
+            mean_negative=mean_negative,
+            variance=max(variance, 0.0),
+            odds=positive.n / negative.n,
+        )
+
+    def _resize(self, size: int) -> None:
+        super()._resize(size)
+        self._positive.resize(size)
+        self._negative.resize(size)
+
+
+class _GradientLearner(MomentClassifier):
     """One gradient step an example, on a loss of its margin over the moments of the other class."""
 
     def __init__(self, l2: float, lr: LearningRate, prior: str) -> None:
@@ -54,12 +99,6 @@ class _MomentLearner(LinearClassifier):
         check_step(l2, lr)
         self.l2 = l2
         self.lr = lr
-        self._n_seen = 0
-        self._positive = Moments(self._vectorizer.size)
-        self._negative = Moments(self._vectorizer.size)
-        self._half_gap = 0.0
-        self._n_fits = 0
-        self._next_fit = 0
 
     @staticmethod
     @abc.abstractmethod
@@ -69,11 +108,6 @@ class _MomentLearner(LinearClassifier):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"l2", "lr"}
-
-    @property
-    def moments(self) -> dict[bool, Moments]:
-        """Count, mean and covariance of the examples of each class."""
-        return {False: self._negative, True: self._positive}
 
     def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
         if positive:
@@ -118,32 +152,8 @@ class _MomentLearner(LinearClassifier):
             own.update(x, w)
         self._n_seen = n_seen
 
-    def _fit_calibration(self, n_seen: int) -> None:
-        """Read the class means and the variance of the scores off the moments."""
-        self._n_fits += 1
-        self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
-        positive, negative, weights = self._positive, self._negative, self._weights
-        # Both variances count alike, however rare the class.
-        variance = 0.5 * (
-            ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
-        )
-        mean_positive = ddot(weights, positive.mean)
-        mean_negative = ddot(weights, negative.mean)
-        self._half_gap = 0.5 * (mean_positive - mean_negative)
-        self._calibration.fit(
-            mean_positive=mean_positive,
-            mean_negative=mean_negative,
-            variance=max(variance, 0.0),
-            odds=positive.n / negative.n,
-        )
 
-    def _resize(self, size: int) -> None:
-        super()._resize(size)
-        self._positive.resize(size)
-        self._negative.resize(size)
-
-
-class OAUCM(_MomentLearner):
+class OAUCM(_GradientLearner):
     """Online AUC maximisation with a worst-case hinge loss (OAUC-M).
 
     Learns a linear score that ranks positives above negatives. An example is compared with all
@@ -229,7 +239,7 @@ class OAUCM(_MomentLearner):
         yield {"lr": optim.schedulers.InverseScaling(0.5), "prior": "empirical"}
 
 
-class OAUCS(_MomentLearner):
+class OAUCS(_GradientLearner):
     """Online AUC maximisation with the squared loss (OAUC-S, also known as OPAUC).
 
     Learns a linear score that ranks positives above negatives by gradient descent on the mean

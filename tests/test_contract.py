@@ -44,13 +44,24 @@ from river import (
 )
 
 import river_oauc
-from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI, Perceptron
+from river_oauc import (
+    KOIL,
+    OAM,
+    OAUCM,
+    OAUCS,
+    OKAUCM,
+    OKAUCS,
+    OLUBAUC,
+    PAI,
+    AutoOAUCM,
+    Perceptron,
+)
 from river_oauc.base import OnlineAUCClassifier
 
 if TYPE_CHECKING:
     from conftest import Backend
 
-CLASSIFIERS = [OAUCM, OAUCS, OKAUCM, OKAUCS, KOIL, Perceptron, PAI, OAM, OLUBAUC]
+CLASSIFIERS = [AutoOAUCM, OAUCM, OAUCS, OKAUCM, OKAUCS, KOIL, Perceptron, PAI, OAM, OLUBAUC]
 
 Factory = Callable[[], OnlineAUCClassifier]
 Example = tuple[dict[Any, Any], bool]

@@ -222,22 +222,27 @@ def test_the_calibration_follows_the_class_means_and_nearly_the_variance(learner
     n, p = 600, 3
     x, y = gaussian_stream(n, p, 0.15, seed)
     model = learner()
-    ratios = []
+    offsets, ratios = [], []
     for t in range(n):
         model.learn_one(features(x[t]), bool(y[t]))
         if y[: t + 1].all() or not y[: t + 1].any():
             continue
         w = weights_of(model, p)
         middle, slope = exact_map(w, x[: t + 1], y[: t + 1])
-        # The midpoint is exact at every step.
-        assert logit(model.predict_proba_one(features(middle))[True]) == pytest.approx(0, abs=1e-9)
-        # A tenth of a logit above it, if the slope were exact.
+        # In logits, one half is where the classes balance, and a tenth of a logit above it is there
+        # where it would be if the slope were exact.
+        at_middle = logit(model.predict_proba_one(features(middle))[True])
         above = middle + 0.1 * w / (w @ w) / slope
-        ratios.append(logit(model.predict_proba_one(features(above))[True]) / 0.1)
-    # The slope is exact at first, and then fitted now and then. It is far off only where a step
+        at_above = logit(model.predict_proba_one(features(above))[True])
+        offsets.append(abs(at_middle))
+        ratios.append((at_above - at_middle) / 0.1)
+    # Both are exact at first, and then fitted now and then. The slope is far off only where a step
     # between two fits has all but turned the ranking round.
     factors = np.exp(np.abs(np.log(ratios)))
     assert len(factors) > 500
+    np.testing.assert_allclose(offsets[:16], 0.0, atol=1e-9)
+    assert np.median(offsets[16:]) < 0.05
+    assert np.quantile(offsets[16:], 0.95) < 0.5
     np.testing.assert_allclose(factors[:16], 1.0, rtol=1e-8)
     assert np.median(factors[16:]) < 1.1
     assert np.quantile(factors[16:], 0.95) < 2.0
