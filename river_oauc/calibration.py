@@ -61,15 +61,29 @@ class Calibration:
         self.midpoint = 0.0
         self.log_odds = 0.0
 
-    def fit(self, mean_positive: float, mean_negative: float, variance: float, odds: float) -> None:
-        """Set the map from the scores' class means, their variance, and the odds of a positive."""
+    def fit(
+        self,
+        mean_positive: float,
+        mean_negative: float,
+        variance: float,
+        odds: float,
+        separation: float | None = None,
+    ) -> None:
+        """Set the map from the scores' class means, their variance, and the odds of a positive.
+
+        Examples that have been learned look further apart than new ones will be. Where it is known
+        how many standard deviations apart the class means of new scores are, that is the
+        `separation`.
+        """
         self.midpoint = 0.5 * (mean_positive + mean_negative)
         gap = mean_positive - mean_negative
         deviation = max(math.sqrt(variance), abs(gap) / _WIDEST)
         if deviation < _SMALLEST_DEVIATION:
             self.slope = 1.0
         else:
-            self.slope = max(gap / deviation, _NARROWEST) / deviation
+            if separation is None:
+                separation = gap / deviation
+            self.slope = max(separation, _NARROWEST) / deviation
         if self.prior == "empirical":
             self.log_odds = math.log(odds)
 

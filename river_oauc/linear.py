@@ -83,7 +83,12 @@ class MomentClassifier(LinearClassifier):
             mean_negative=mean_negative,
             variance=max(variance, 0.0),
             odds=positive.n / negative.n,
+            separation=self._separation(),
         )
+
+    def _separation(self) -> float | None:
+        """How far apart the scores of new examples are; None if there is no telling."""
+        return None
 
     def _resize(self, size: int) -> None:
         super()._resize(size)
