@@ -6,7 +6,6 @@ import typing
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dscal
-from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import ndtri
 
 from river_oauc import losses
@@ -178,13 +177,11 @@ class AutoOAUCM(MomentClassifier):
         last = self._weights_of_candidates(averaged=False)
         size = len(x)
         direction = x - other.mean
-        spread_directions = other.cov_dot_stack(last.T).T
         gradients = self._gradients.copy()
         newest, averaged = gradients.reshape(2, -1)
         dscal(1.0 - 1.0 / n_seen, newest)
-        for weights, spread_direction, gradient, l2 in zip(
-            last, spread_directions, newest.reshape(-1, size), _L2.flat, strict=True
-        ):
+        for weights, gradient, l2 in zip(last, newest.reshape(-1, size), _L2.flat, strict=True):
+            spread_direction = other.cov_dot(weights)
             variance = ddot(weights, spread_direction)
             pull, spread = losses.psi_m_coefficients(
                 sign * ddot(weights, direction),
@@ -237,7 +234,7 @@ class AutoOAUCM(MomentClassifier):
             self._scale = max(np.vdot(spread, spread) / trace, _SMALLEST_SCALE)
             variances = np.maximum(covariance.diagonal(), _SMALLEST_PART * self._scale)
             self._metrics = np.array(
-                [_inverse(covariance + np.diag(ridge * variances)) for ridge in _RIDGES]
+                [np.linalg.inv(covariance + np.diag(ridge * variances)) for ridge in _RIDGES]
             )
             self._multiplied = self._gradients @ self._metrics
 
@@ -279,12 +276,3 @@ class _Recent:
 def _metric_of_zeros(ridge: float, scale: float) -> float:
     """What a metric has on its diagonal for a feature that has been 0 so far."""
     return 1.0 / (ridge * _SMALLEST_PART * scale)
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    """The inverse of a symmetric matrix that is positive definite by a wide margin."""
-    # So wide that neither step can fail.
-    factor, _ = dpotrf(matrix)
-    upper, _ = dpotri(factor)
-    inverse: FloatArray = np.triu(upper) + np.triu(upper, 1).T
-    return inverse

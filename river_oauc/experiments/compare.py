@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.experiments.csv_file import MAX_CATEGORIES, csv_stream
 from river_oauc.experiments.errors import UserError
@@ -98,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
     console = Console()
     for note in stream.notes:
         say(console, note, style="dim")
-    with progress_bar("comparing") as progress:
+    # Threads help with none of these small products, and wait for each other on a busy machine.
+    with threadpool_limits(limits=1, user_api="blas"), progress_bar("comparing") as progress:
         task = progress.add_task("", total=stream.size)
         contests = race(
             stream,

@@ -16,6 +16,7 @@ from river_oauc import (
     OKAUCS,
     OLUBAUC,
     PAI,
+    AutoOAUCM,
     Perceptron,
 )
 
@@ -49,8 +50,9 @@ class Contender:
 
 
 CONTENDERS = (
+    Contender("AutoOAUCM", lambda seed: AutoOAUCM(), ours=True),
     Contender("OAUCM", lambda seed: OAUCM(), ours=True),
-    Contender("OAUCS", lambda seed: OAUCS(), ours=True),
+    Contender("OAUCS", lambda seed: OAUCS(), ours=True, by_default=False),
     Contender("OKAUCM", lambda seed: OKAUCM(seed=seed), ours=True),
     Contender("OKAUCS", lambda seed: OKAUCS(seed=seed), ours=True, by_default=False),
     Contender("KOIL", lambda seed: KOIL(seed=seed), ours=True, by_default=False),
