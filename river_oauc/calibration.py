@@ -140,23 +140,28 @@ class ScoreStatistics:
 
     def add(self, score: float, positive: bool) -> None:
         """Count the score of an example."""
-        self._n[positive] += 1
-        rate = 1.0 / min(sum(self._n), self._RECENT)
-        self._mean_square += rate * (score * score - self._mean_square)
+        n = self._n
+        n[positive] += 1
+        n_seen = n[False] + n[True]
+        self._mean_square += (score * score - self._mean_square) / (
+            n_seen if n_seen < self._RECENT else self._RECENT
+        )
         if self._mean_square < _SMALLEST_DEVIATION:
             return
-        rate = 1.0 / min(self._n[positive], self._MEMORY)
+        rate = 1.0 / (n[positive] if n[positive] < self._MEMORY else self._MEMORY)
         deviation = score / math.sqrt(self._mean_square) - self._mean[positive]
         self._mean[positive] += rate * deviation
-        self._variance[positive] += rate * ((1.0 - rate) * deviation**2 - self._variance[positive])
+        self._variance[positive] += rate * (
+            (1.0 - rate) * deviation * deviation - self._variance[positive]
+        )
 
-    def fit(self, calibration: Calibration) -> None:
-        """Fit a calibration to the scores, if both classes have been seen."""
+    def fit(self, calibration: Calibration, level: float = 0.0) -> None:
+        """Fit a calibration to scores `level` higher than these, if both classes have been seen."""
         if self._n[False] and self._n[True]:
             unit = math.sqrt(self._mean_square)
             calibration.fit(
-                mean_positive=unit * self._mean[True],
-                mean_negative=unit * self._mean[False],
+                mean_positive=level + unit * self._mean[True],
+                mean_negative=level + unit * self._mean[False],
                 variance=0.5 * (self._variance[False] + self._variance[True]) * self._mean_square,
                 odds=self._n[True] / self._n[False],
             )

@@ -48,7 +48,10 @@ class KernelClassifier(OnlineAUCClassifier):
         super().__init__(prior)
         if not (kernel is None or isinstance(kernel, Kernel)):
             raise ValueError(f"kernel is {kernel!r}: it must be a Kernel, such as RBF(gamma=0.25)")
-        n_positive, n_negative = budget if isinstance(budget, tuple) else (budget, budget)
+        pair = budget if isinstance(budget, tuple) else (budget, budget)
+        if len(pair) != 2:
+            raise ValueError(f"budget is {budget!r}: it must be a whole number, or a pair of them")
+        n_positive, n_negative = pair
         check_count("budget", n_positive)
         check_count("budget", n_negative)
         self.kernel = kernel
@@ -58,6 +61,8 @@ class KernelClassifier(OnlineAUCClassifier):
         self._support = SupportSet(
             kernel or _DEFAULT_KERNEL, (n_negative, n_positive), policy, compensation, seed
         )
+        self._scores = self._support.scores()
+        self._level = 0.0
         self._statistics = ScoreStatistics()
 
     @property
@@ -97,21 +102,38 @@ class KernelClassifier(OnlineAUCClassifier):
         support = self._support
         row = support.row(x)
         score = support.score(row)
-        # Whatever is not finite in the row makes a score that is not.
-        if not math.isfinite(score + support.kernel.of_itself(x)):
+        itself = support.kernel.of_itself(x)
+        if not ddot(row, row) + itself * itself <= MAX_SQUARED_NORM:
             raise _no_similarity()
         coefficients, coefficient = self._step(row, score, positive, w)
-        if not ddot(coefficients, coefficients) + coefficient**2 <= MAX_SQUARED_NORM:
+        if not ddot(coefficients, coefficients) + coefficient * coefficient <= MAX_SQUARED_NORM:
             raise divergence()
         support.coefficients = coefficients
         support.n_offered[positive] += 1
         if self._stores(coefficient):
             support.insert(x, row, positive, coefficient, w)
-        self._statistics.add(score, positive)
-        self._statistics.fit(self._calibration)
+        self._statistics.add(score - self._level, positive)
+        self._find_level()
+        self._statistics.fit(self._calibration, self._level)
 
     def _stores(self, coefficient: float) -> bool:
         return True
+
+    def _find_level(self) -> None:
+        """Find the scores of the stored examples, and what lies between those of the two classes.
+
+        From one step to the next, the scores of all examples may rise or fall together. What says
+        something is how far a score lies above the others of its time.
+        """
+        support = self._support
+        self._scores = support.scores()
+        levels = []
+        for positive in (False, True):
+            if support.n[positive]:
+                slots = support.slots(positive)
+                importance = support.importance[slots]
+                levels.append(ddot(importance, self._scores[slots]) / dasum(importance))
+        self._level = sum(levels) / max(len(levels), 1)
 
     def _resize(self, size: int) -> None:
         self._support.resize(size)
@@ -163,7 +185,7 @@ class _KernelMomentLearner(KernelClassifier):
         other = support.slots(not positive)
         importance = support.importance[other]
         total = dasum(importance)
-        deviations = support.scores(not positive)
+        deviations = self._scores[other].copy()
         mean = ddot(importance, deviations) / total
         deviations -= mean
         weighted_deviations = importance * deviations
@@ -234,7 +256,7 @@ class OKAUCM(_KernelMomentLearner):
 
     >>> model = preprocessing.MinMaxScaler() | OKAUCM(kernels.RBF(gamma=20.0))
     >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
-    ExactROCAUC: 90.81%
+    ExactROCAUC: 90.91%
 
     No linear score ranks the two bananas:
 
@@ -315,7 +337,7 @@ class OKAUCS(_KernelMomentLearner):
 
     >>> model = preprocessing.MinMaxScaler() | OKAUCS(kernels.RBF(gamma=20.0))
     >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
-    ExactROCAUC: 93.76%
+    ExactROCAUC: 94.01%
 
     References
     ----------

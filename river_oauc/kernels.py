@@ -123,7 +123,8 @@ class Polynomial(Kernel):
         self.coef0 = coef0
 
     def __call__(self, x: FloatArray, vectors: FloatArray) -> FloatArray:
-        similarities: FloatArray = (self.gamma * (vectors @ x) + self.coef0) ** self.degree
+        with np.errstate(over="ignore", invalid="ignore"):
+            similarities: FloatArray = (self.gamma * (vectors @ x) + self.coef0) ** self.degree
         return similarities
 
 

@@ -205,8 +205,8 @@ class OAUCM(_GradientLearner):
     >>> evaluate.progressive_val_score(
     ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
     ... )
-    ROCAUC: 94.64%
-    ExactROCAUC: 95.73%
+    ROCAUC: 94.63%
+    ExactROCAUC: 95.72%
 
     `score_one` is what ranks, and `predict_proba_one` an increasing function of it:
 
@@ -286,8 +286,8 @@ class OAUCS(_GradientLearner):
     >>> evaluate.progressive_val_score(
     ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
     ... )
-    ROCAUC: 95.16%
-    ExactROCAUC: 95.87%
+    ROCAUC: 95.19%
+    ExactROCAUC: 95.88%
 
     References
     ----------

@@ -106,7 +106,7 @@ class SupportSet:
         self.coefficients: FloatArray = np.zeros(n_slots)
         self.importance: FloatArray = np.zeros(n_slots)
         self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
-        # One over the squared norm; 0 for a vector of norm 0, which can inherit nothing.
+        # One over the similarity to itself; 0 for a vector of norm 0, which can inherit nothing.
         self._inverse_norms: FloatArray = np.zeros(n_slots)
 
     def slots(self, positive: bool) -> slice:
@@ -129,9 +129,9 @@ class SupportSet:
         """The value of the function where the similarities are these."""
         return ddot(row, self.coefficients)  # type: ignore[no-any-return]
 
-    def scores(self, positive: bool) -> FloatArray:
-        """The value of the function at each vector of a class."""
-        scores: FloatArray = self.gram[self.slots(positive)].dot(self.coefficients)
+    def scores(self) -> FloatArray:
+        """The value of the function at the vector in each slot; 0 for a free slot."""
+        scores: FloatArray = self.gram.dot(self.coefficients)
         return scores
 
     def insert(
@@ -180,7 +180,7 @@ class SupportSet:
         self.coefficients[slot] = coefficient
         self.importance[slot] = w
         self.arrival[slot] = self._n_arrived
-        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > 0.0 else 0.0
+        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > 1e-50 else 0.0
         self._n_arrived += 1
 
     def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
