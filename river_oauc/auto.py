@@ -87,12 +87,12 @@ class AutoOAUCM(MomentClassifier):
 
     >>> for candidate in model["AutoOAUCM"].candidates:
     ...     print(candidate)
-    {'ridge': 0.0001, 'l2': 0.002, 'auc': 0.963, 'trusted': False}
-    {'ridge': 0.0001, 'l2': 0.016, 'auc': 0.964, 'trusted': False}
-    {'ridge': 0.0001, 'l2': 0.125, 'auc': 0.963, 'trusted': False}
-    {'ridge': 1.0, 'l2': 0.004, 'auc': 0.964, 'trusted': True}
-    {'ridge': 1.0, 'l2': 0.062, 'auc': 0.963, 'trusted': False}
-    {'ridge': 1.0, 'l2': 1.0, 'auc': 0.956, 'trusted': False}
+    {'ridge': 3.0, 'l2': 4.0, 'auc': 0.959, 'trusted': False}
+    {'ridge': 3.0, 'l2': 0.25, 'auc': 0.962, 'trusted': False}
+    {'ridge': 3.0, 'l2': 0.016, 'auc': 0.964, 'trusted': True}
+    {'ridge': 0.001, 'l2': 0.125, 'auc': 0.963, 'trusted': False}
+    {'ridge': 0.001, 'l2': 0.016, 'auc': 0.964, 'trusted': False}
+    {'ridge': 0.001, 'l2': 0.002, 'auc': 0.963, 'trusted': False}
 
     References
     ----------

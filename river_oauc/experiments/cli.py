@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     # Imported here because they need the extra.
-    from river_oauc.experiments import compare, datasets_command, speed
+    from river_oauc.experiments import compare, datasets_command, speed, tables
 
     parser = argparse.ArgumentParser(
         prog="river-oauc", description="Online AUC maximisation for river, on your machine."
@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         ("compare", compare, "our learners against river's on a set or on your own CSV file"),
         ("speed", speed, "what a step of each learner costs"),
         ("datasets", datasets_command, "the paper's benchmark sets"),
+        ("tables", tables, "the paper's tables, computed here and set beside the paper's"),
     ):
         subparser = commands.add_parser(name, help=summary, description=summary)
         command.add_arguments(subparser)
