@@ -1,0 +1,316 @@
+"""The protocol: folds, scaling, tuning and scoring, each against its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from river_oauc import OAUCM
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.experiments import protocol
+from river_oauc.experiments.methods import TABLES, Method, powers
+from river_oauc.experiments.protocol import (
+    N_FOLDS,
+    N_RUNS,
+    Cell,
+    evaluate,
+    exact_aucs,
+    run_cell,
+    scale,
+    select,
+    split,
+    stratified_folds,
+)
+from river_oauc.stack import OAUCMStack, Stack
+
+labels = hnp.arrays(bool, st.integers(1, 60))
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    y = rng.random(120) < 0.3
+    X = rng.normal(size=(120, 4)) * [1.0, 10.0, 0.1, 1.0]
+    X[y] += [0.5, 5.0, 0.0, 0.0]
+    return X, y
+
+
+OAUC_M = Method("OAUC-M", {"l2": powers(-6, 6, 2)}, lambda size, a, seed: OAUCMStack(size, a["l2"]))
+
+
+# Folds -------------------------------------------------------------------------------------------
+
+
+@given(labels, st.integers(0, 5))
+def test_folds_are_stratified(y: np.ndarray, seed: int) -> None:
+    folds = stratified_folds(y, np.random.default_rng(seed))
+    assert set(folds) <= set(range(N_FOLDS))
+    for members in (folds, folds[y], folds[~y]):
+        sizes = np.bincount(members, minlength=N_FOLDS)
+        assert sizes.max() - sizes.min() <= 1
+
+
+@given(hnp.arrays(bool, st.integers(10, 60)))
+def test_every_row_is_held_out_once_in_a_partition(y: np.ndarray) -> None:
+    for first in range(0, N_RUNS, N_FOLDS):
+        held_out = []
+        for run in range(first, first + N_FOLDS):
+            train, test = split(y, run)
+            assert sorted([*train, *test]) == list(range(len(y)))
+            held_out.extend(test)
+        assert sorted(held_out) == list(range(len(y)))
+
+
+def test_runs_differ(data: tuple[np.ndarray, np.ndarray]) -> None:
+    _, y = data
+    assert N_RUNS == 20
+    held_out = {tuple(split(y, run)[1]) for run in range(N_RUNS)}
+    assert len(held_out) == N_RUNS
+    orders = [split(y, run)[0] for run in range(N_RUNS)]
+    assert not any((order == np.sort(order)).all() for order in orders)
+
+
+def test_seeds_are_fixed() -> None:
+    """The same rows on every machine, and for every method: the method is not even asked."""
+    y = np.arange(20) % 4 == 0
+    train, test = split(y, 7)
+    assert train.tolist() == [19, 16, 12, 1, 9, 17, 5, 14, 6, 4, 10, 18, 8, 2, 11, 13]
+    assert test.tolist() == [0, 3, 7, 15]
+
+
+def test_at_most_so_many_examples(data: tuple[np.ndarray, np.ndarray]) -> None:
+    _, y = data
+    train, test = split(y, 3)
+    fewer, same_test = split(y, 3, max_examples=10)
+    np.testing.assert_array_equal(fewer, train[:10])
+    np.testing.assert_array_equal(same_test, test)
+
+
+# Scaling -----------------------------------------------------------------------------------------
+
+matrices = hnp.arrays(
+    float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.floats(-1e6, 1e6, width=32)
+)
+
+
+@given(matrices, matrices)
+def test_training_rows_are_scaled_to_the_unit_interval(train: np.ndarray, test: np.ndarray) -> None:
+    scaled, scaled_test = scale(train, test)
+    for column, original in zip(scaled.T, train.T, strict=True):
+        if original.min() == original.max():
+            assert not column.any()
+        else:
+            assert column.min() == pytest.approx(-1.0)
+            assert column.max() == pytest.approx(1.0)
+    # Held-out rows go through the same map: where they are training rows, they are equal.
+    np.testing.assert_array_equal(scale(train, train)[1], scaled)
+    assert np.isfinite(scaled_test).all()
+
+
+def test_held_out_rows_have_no_say_in_the_scaling() -> None:
+    train = np.array([[0.0], [2.0]])
+    for test in ([[1.0]], [[1e9]]):
+        scaled, _ = scale(train, np.array(test))
+        np.testing.assert_array_equal(scaled, [[-1.0], [1.0]])
+
+
+# The AUC -----------------------------------------------------------------------------------------
+
+
+@given(
+    hnp.arrays(bool, 12).filter(lambda y: 0 < y.sum() < len(y)),
+    hnp.arrays(float, (3, 12), elements=st.integers(-3, 3).map(float)),
+)
+def test_exact_auc_is_its_definition(y: np.ndarray, scores: np.ndarray) -> None:
+    signs = [1 if label else -1 for label in y]
+    expected = [reference.auc(signs, row.tolist()) for row in scores]
+    np.testing.assert_array_equal(exact_aucs(scores, y), expected)
+
+
+def test_auc_without_a_pair_is_one_half() -> None:
+    scores = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(exact_aucs(scores, np.array([True, True])), [0.5, 0.5])
+
+
+# Tuning ------------------------------------------------------------------------------------------
+
+
+def single_auc(l2: float, X: np.ndarray, y: np.ndarray, train: Any, test: Any) -> float:
+    """By a learner of its own, example by example."""
+    model = OAUCM(l2=l2)
+    for x, label in zip(X[train], y[train], strict=True):
+        model.learn_one(dict(enumerate(x.tolist())), bool(label))
+    scores = [model.score_one(dict(enumerate(x.tolist()))) for x in X[test]]
+    return reference.auc([1 if label else -1 for label in y[test]], scores)
+
+
+@pytest.mark.parametrize("run", [0, 13])
+def test_a_run_by_hand(data: tuple[np.ndarray, np.ndarray], run: int) -> None:
+    X, y = data
+    train, test = split(y, run)
+    middle = (X[train].max(axis=0) + X[train].min(axis=0)) / 2
+    scaled = (X - middle) / ((X[train].max(axis=0) - X[train].min(axis=0)) / 2)
+
+    folds = stratified_folds(y[train], np.random.default_rng([protocol.SEED, 2, run]))
+    means = [
+        np.mean(
+            [
+                single_auc(l2, scaled, y, train[folds != fold], train[folds == fold])
+                for fold in range(N_FOLDS)
+            ]
+        )
+        for l2 in OAUC_M.grid["l2"]
+    ]
+    best = OAUC_M.grid["l2"][int(np.argmax(means))]
+
+    outcome = evaluate(OAUC_M, X, y, train, test, run)
+    assert outcome.setting == {"l2": best}
+    assert outcome.auc == single_auc(best, scaled, y, train, test)
+
+
+class Oracle(Stack):
+    """Learns nothing; each setting ranks the held-out rows by its own multiple of a feature."""
+
+    def __init__(self, multiples: Iterable[float], diverges: Iterable[bool]) -> None:
+        self.multiples = np.array(multiples)
+        self.diverged = np.array(diverges)
+
+    def learn(self, x: np.ndarray, positive: bool) -> None:
+        pass
+
+    def scores(self, matrix: np.ndarray) -> np.ndarray:
+        return np.outer(self.multiples, matrix[:, 0])
+
+
+def test_of_equally_good_settings_the_first() -> None:
+    y = np.arange(40) % 3 == 0
+    X = y[:, np.newaxis].astype(float)
+    method = Method(
+        "", {"a": (-1.0, 2.0, 3.0)}, lambda size, a, seed: Oracle(a["a"], np.zeros(3, dtype=bool))
+    )
+    assert select(method, X, y, run=0) == {"a": 2.0}
+
+
+def test_what_diverges_on_one_fold_is_never_chosen() -> None:
+    y = np.arange(40) % 3 == 0
+    X = y[:, np.newaxis].astype(float)
+    stacks = [Oracle([1.0, 1.0, -1.0], [fold == 2, False, False]) for fold in range(N_FOLDS)]
+    method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a, seed: stacks.pop())
+    assert select(method, X, y, run=0) == {"a": 2.0}
+    assert not stacks
+
+
+def test_without_a_grid_there_is_nothing_to_tune() -> None:
+    def build(size: int, arrays: object, seed: int) -> Stack:
+        raise AssertionError("a single setting needs no cross-validation")
+
+    assert select(Method("", {}, build), np.zeros((4, 1)), np.arange(4) < 2, run=0) == {}
+
+
+@pytest.mark.parametrize("name", [method.name for method in TABLES["linear"]().methods])
+def test_poisoned_held_out_fold_changes_no_choice(
+    data: tuple[np.ndarray, np.ndarray], name: str
+) -> None:
+    X, y = data
+    method = TABLES["linear"](grid_step=4).method(name)
+    for run in (0, 11):
+        train, test = split(y, run)
+        honest = evaluate(method, X, y, train, test, run)
+
+        flipped = y.copy()
+        flipped[test] = ~y[test]
+        poisoned = evaluate(method, X, flipped, train, test, run)
+        assert poisoned.setting == honest.setting
+        assert poisoned.auc == pytest.approx(1.0 - honest.auc)
+
+        garbage = X.copy()
+        garbage[test] = 1e6 * np.random.default_rng(2).normal(size=X[test].shape)
+        assert evaluate(method, garbage, y, train, test, run).setting == honest.setting
+
+
+@pytest.mark.parametrize("name", [method.name for method in TABLES["kernel"]().methods])
+def test_poisoned_held_out_fold_changes_no_choice_of_kernel(
+    data: tuple[np.ndarray, np.ndarray], name: str
+) -> None:
+    X, y = data
+    method = TABLES["kernel"](grid_step=10).method(name)
+    train, test = split(y, 4)
+    honest = evaluate(method, X, y, train, test, 4)
+    flipped = y.copy()
+    flipped[test] = ~y[test]
+    poisoned = evaluate(method, X, flipped, train, test, 4)
+    assert poisoned.setting == honest.setting
+    assert poisoned.auc == pytest.approx(1.0 - honest.auc)
+
+
+# The tables --------------------------------------------------------------------------------------
+
+
+def test_grids_of_the_paper() -> None:
+    linear, kernel = TABLES["linear"](), TABLES["kernel"](grid_step=1)
+    sizes = {method.name: len(method.settings) for method in (*linear.methods, *kernel.methods)}
+    expected = {
+        "Perceptron": 1,
+        "PA-I": 21,
+        "OAM": 21,
+        "OAM (wide)": 25,
+        "OL-UBAUC": 21,
+        "OAUC-S": 441,
+        "OAUC-Mc": 441,
+        "OAUC-M": 21,
+        "KOIL": 441,
+        "OKAUC-S": 9261,
+        "OKAUC-M": 441,
+    }
+    assert expected.items() <= sizes.items()
+    for method in (*linear.methods, *kernel.methods):
+        for name, values in method.grid.items():
+            assert list(values) == sorted(values)
+            if method.name != "OAM (wide)":
+                ends = (2.0**-20, 2.0**20) if name == "gamma" else (2.0**-10, 2.0**10)
+                assert (values[0], values[-1]) == ends
+
+
+def test_a_coarse_grid_is_part_of_the_fine_one() -> None:
+    for name in TABLES:
+        for fine, coarse in zip(TABLES[name](1).methods, TABLES[name](2).methods, strict=True):
+            assert fine.grid.keys() == coarse.grid.keys()
+            for parameter, values in coarse.grid.items():
+                assert set(values) < set(fine.grid[parameter])
+
+
+@pytest.mark.parametrize(
+    ("table", "method"),
+    [(make(), method.name) for make in TABLES.values() for method in make().methods],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_every_method_builds_its_settings_in_the_order_of_the_grid(table: Any, method: str) -> None:
+    """One setting alone learns what it learns among all others."""
+    chosen = table.method(method)
+    settings = chosen.settings[:: max(1, len(chosen.settings) // 7)]
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(-1, 1, (30, 2)), rng.random(30) < 0.4
+    together = chosen.stack(2, settings, seed=1)
+    alone = [chosen.stack(2, [setting], seed=1) for setting in settings]
+    for x, positive in zip(X, y, strict=True):
+        for stack in (together, *alone):
+            stack.learn(x, bool(positive))
+    np.testing.assert_allclose(
+        together.scores(X), np.vstack([stack.scores(X) for stack in alone]), rtol=1e-7, atol=1e-9
+    )
+    assert len(np.unique(together.scores(X).round(9), axis=0)) > len(settings) // 3
+
+
+def test_a_cell_of_the_table_is_a_run_of_the_protocol() -> None:
+    table = TABLES["linear"](grid_step=10)
+    X, y = BENCHMARKS["segment"]().to_numpy()
+    outcome = run_cell(table, Cell("segment", "PA-I", 6))
+    assert outcome == evaluate(table.method("PA-I"), X, y, *split(y, 6), 6)
+    assert 0.5 < outcome.auc < 1.0

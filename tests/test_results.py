@@ -1,0 +1,221 @@
+"""The file of results: nothing lost, nothing overwritten, nothing believed that is damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_oauc.experiments import protocol
+from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.methods import TABLES, Table
+from river_oauc.experiments.protocol import Cell, Outcome
+from river_oauc.experiments.results import ResultsFile, header, replace_file
+
+TABLE = TABLES["linear"]()
+OUTCOMES = {
+    Cell("heart", "OAUC-M", 1): Outcome(0.9012345678901234, {"l2": 0.25}),
+    Cell("splice", "OAUC-S", 0): Outcome(0.5, {"l2": 2.0**-10, "lr": 8.0}),
+    Cell("heart", "Perceptron", 0): Outcome(1.0, {}),
+    Cell("heart", "OAUC-M", 0): Outcome(0.75, {"l2": 1.0}),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "linear-results.jsonl"
+
+
+def fill(path: Path, table: Table = TABLE) -> None:
+    with ResultsFile(path, table) as results:
+        for cell, outcome in OUTCOMES.items():
+            results.add(cell, outcome)
+
+
+def read(path: Path) -> dict[Cell, Outcome]:
+    with ResultsFile(path, TABLE) as results:
+        return results.outcomes
+
+
+def test_what_is_added_is_there_next_time(path: Path) -> None:
+    fill(path)
+    assert read(path) == OUTCOMES
+
+
+def test_an_outcome_is_on_the_disk_at_once(path: Path) -> None:
+    with ResultsFile(path, TABLE) as results:
+        results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
+        first, second = path.read_text().splitlines()
+    assert json.loads(first) == header(TABLE)
+    assert json.loads(second) == {
+        "dataset": "heart",
+        "method": "OAUC-M",
+        "run": 0,
+        "auc": 0.75,
+        "setting": {"l2": 1.0},
+    }
+
+
+def test_sorted_file_does_not_depend_on_the_order(tmp_path: Path) -> None:
+    contents = []
+    for number, cells in enumerate((list(OUTCOMES), list(reversed(OUTCOMES)))):
+        path = tmp_path / f"{number}.jsonl"
+        with ResultsFile(path, TABLE) as results:
+            for cell in cells:
+                results.add(cell, OUTCOMES[cell])
+            results.sort()
+        contents.append(path.read_bytes())
+        assert read(path) == OUTCOMES
+    assert contents[0] == contents[1]
+    cells = [json.loads(line) for line in contents[0].splitlines()[1:]]
+    assert [(cell["dataset"], cell["method"], cell["run"]) for cell in cells] == [
+        ("splice", "OAUC-S", 0),
+        ("heart", "Perceptron", 0),
+        ("heart", "OAUC-M", 0),
+        ("heart", "OAUC-M", 1),
+    ]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["0.jsonl", "1.jsonl"]
+
+
+def test_cut_at_any_byte(path: Path) -> None:
+    """Whatever a kill leaves of the file, the whole lines count and the rest can be added again."""
+    fill(path)
+    whole = path.read_bytes()
+    n_header = whole.index(b"\n") + 1
+    for end in [*range(0, 60), *range(n_header - 2, len(whole) + 1)]:
+        path.write_bytes(whole[:end])
+        with ResultsFile(path, TABLE) as results:
+            n_lines = max(whole[:end].count(b"\n") - 1, 0)
+            assert list(results.outcomes) == list(OUTCOMES)[:n_lines]
+            for cell, outcome in OUTCOMES.items():
+                if cell not in results.outcomes:
+                    results.add(cell, outcome)
+        assert path.read_bytes() == whole
+
+
+@given(st.binary(min_size=1, max_size=200).filter(lambda content: content != b"{"))
+def test_any_other_file_is_refused_and_left_alone(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("foreign") / "results.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"is not a file of results; choose another --out$"):
+        read(path)
+    assert path.read_bytes() == content
+
+
+def test_a_file_of_other_settings_is_refused_and_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    before = path.read_bytes()
+    for table, difference in (
+        (TABLES["linear"](2), r"grid_step 1 there, 2 here, other grids"),
+        (TABLES["kernel"](1), r"table linear there, kernel here, .*other grids"),
+    ):
+        with pytest.raises(UserError, match=rf"other settings \({difference}\)"):
+            ResultsFile(path, table).__enter__()
+    monkeypatch.setattr(protocol, "SEED", 43)
+    with pytest.raises(UserError, match=r"other settings \(seed 42 there, 43 here\); choose"):
+        ResultsFile(path, TABLE).__enter__()
+    assert path.read_bytes() == before
+
+
+def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
+    smaller = dataclasses.replace(TABLE, methods=TABLE.methods[:-1])
+    with ResultsFile(path, smaller) as results:
+        for cell, outcome in OUTCOMES.items():
+            results.add(cell, outcome)
+        results.sort()
+    with ResultsFile(path, TABLE) as results:
+        assert results.outcomes == OUTCOMES
+        results.sort()
+    with pytest.raises(UserError, match=r"other settings \(other grids\)"):
+        ResultsFile(path, smaller).__enter__()
+    assert read(path) == OUTCOMES
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7',
+        b'{"dataset": "hearts", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 20, "auc": 0.7, "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 1.7, "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": NaN, "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": "x", "setting": {"l2": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"C": 1.0}}',
+        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": 1.0}',
+        b'{"dataset": [], "method": {}, "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
+    ],
+)
+def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) -> None:
+    fill(path)
+    first, *others = path.read_bytes().splitlines()
+    damaged = b"\n".join([first, others[0], line, *others[1:], b""])
+    path.write_bytes(damaged)
+    with pytest.raises(UserError, match=r"line 3 is damaged; remove that line"):
+        read(path)
+    assert path.read_bytes() == damaged
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+def test_one_process_at_a_time(path: Path) -> None:
+    program = (
+        "import pathlib, sys\n"
+        "from river_oauc.experiments.errors import UserError\n"
+        "from river_oauc.experiments.methods import TABLES\n"
+        "from river_oauc.experiments.results import ResultsFile\n"
+        "try:\n"
+        "    with ResultsFile(pathlib.Path(sys.argv[1]), TABLES['linear']()):\n"
+        "        print('opened')\n"
+        "except UserError as error:\n"
+        "    print(error)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    with ResultsFile(path, TABLE):
+        refused = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert refused.stdout == f"{path} is being written by another process\n"
+    opened = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert opened.stdout == "opened\n"
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "results.jsonl", tmp_path / "none" / "r.jsonl"):
+        with pytest.raises(UserError, match=r"can't be read or written: (Is|Not|No such)"):
+            read(path)
+
+
+def test_a_full_disk_is_said(path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with ResultsFile(path, TABLE) as results:
+        with full.open("wb", buffering=0) as file:
+            results._file, kept = file, results._file
+            with pytest.raises(UserError, match="can't be read or written: No space left"):
+                results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
+            results._file = kept
+        assert not results.outcomes
+
+
+def test_replacing_a_file_leaves_the_old_one_if_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    replace_file(path, b"old")
+    (tmp_path / ".table.md.tmp").mkdir()
+    with pytest.raises(OSError):
+        replace_file(path, b"new")
+    assert path.read_bytes() == b"old"

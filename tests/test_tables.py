@@ -1,0 +1,418 @@
+"""`river-oauc tables` from the outside, and what runs its cells."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from rich.console import Console
+from threadpoolctl import threadpool_info
+
+from river_oauc.datasets import BENCHMARKS, DatasetError
+from river_oauc.experiments import live, tables, workers
+from river_oauc.experiments.cli import main
+from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.live import Forecast, LiveTable
+from river_oauc.experiments.methods import TABLES, Table
+from river_oauc.experiments.protocol import Cell, Outcome, run_cell
+from river_oauc.experiments.workers import Finished, run_cells
+
+# `segment` needs no file but river's own.
+SMALL = ["--datasets", "segment", "--methods", "perceptron", "pa-i"]
+T = TypeVar("T")
+
+FILES = ["linear-ranks.png", "linear-results.jsonl", "linear.csv", "linear.md", "linear.png"]
+
+
+def command(*arguments: str) -> list[str]:
+    program = "import sys; from river_oauc.experiments.cli import main; sys.exit(main())"
+    return [sys.executable, "-c", program, "tables", *arguments]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def lines(directory: Path) -> list[bytes]:
+    """The finished lines of the file of results, without the first."""
+    path = directory / "linear-results.jsonl"
+    content = path.read_bytes() if path.exists() else b""
+    return content[: content.rfind(b"\n") + 1].splitlines()[1:]
+
+
+# What it writes ----------------------------------------------------------------------------------
+
+
+def test_table_is_written_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "directory"
+    assert main(["tables", "linear", *SMALL, "--runs", "2", "--out", str(out)]) == 0
+    assert sorted(contents(out)) == FILES
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "Perceptron" in shown.out and "segment" in shown.out and "70.35" in shown.out
+    assert "Means of 2 of 20 runs, tuned over the paper's grids." in shown.out
+    for file in FILES:
+        assert (str(out / file) in shown.out) == (file != "linear-results.jsonl")
+
+    cells = [json.loads(line) for line in lines(out)]
+    assert [(cell["method"], cell["run"]) for cell in cells] == list(
+        itertools.product(["Perceptron", "PA-I"], range(2))
+    )
+    table = TABLES["linear"]()
+    for cell in cells:
+        outcome = run_cell(table, Cell(cell["dataset"], cell["method"], cell["run"]))
+        assert outcome == Outcome(cell["auc"], cell["setting"])
+
+
+def test_what_is_there_is_not_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["tables", "linear", *SMALL, "--out", str(tmp_path)]
+    assert main([*arguments, "--runs", "1"]) == 0
+    run: list[Cell] = []
+    monkeypatch.setattr(
+        tables, "run_cells", lambda table, cells, jobs: run.extend(cells) or iter(())
+    )
+    assert main([*arguments, "--runs", "1"]) == 0
+    assert run == []
+    assert "2 of 2 runs are there already" in capsys.readouterr().out
+
+    before = contents(tmp_path)
+    with pytest.raises(KeyError):
+        main([*arguments, "--runs", "2"])
+    assert run == [Cell("segment", "Perceptron", 1), Cell("segment", "PA-I", 1)]
+    assert contents(tmp_path) == before
+
+
+def test_more_methods_later_make_the_same_files(tmp_path: Path) -> None:
+    for methods in (["pa-i"], ["perceptron"], ["perceptron", "pa-i"]):
+        arguments = ["--datasets", "segment", "--methods", *methods, "--runs", "2"]
+        assert main(["tables", "linear", *arguments, "--out", str(tmp_path / "parts")]) == 0
+    assert main(["tables", "linear", *SMALL, "--runs", "2", "--out", str(tmp_path / "whole")]) == 0
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_kernel_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if "RIVER_OAUC_DATA" not in os.environ:
+        pytest.skip("needs the benchmark sets: set RIVER_OAUC_DATA")
+    arguments = ["--datasets", "heart", "--runs", "1", "--grid-step", "10"]
+    assert main(["tables", "kernel", *arguments, "--out", str(tmp_path)]) == 0
+    assert "one in 10 powers of 2 of the paper's grids, at most 10,000" in capsys.readouterr().out
+    assert sorted(contents(tmp_path)) == [file.replace("linear", "kernel") for file in FILES]
+
+
+# Killed and started again ------------------------------------------------------------------------
+
+
+NINE_RUNS = ["linear", *SMALL, "oauc-m", "--runs", "3"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of nine runs in one process."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    assert main(["tables", *NINE_RUNS, "--out", str(out)]) == 0
+    return contents(out)
+
+
+@pytest.mark.parametrize(("jobs", "kills"), [("1", (2, 5)), ("2", (4,))])
+def test_killed_and_resumed_ends_with_the_same_bytes(
+    tmp_path: Path, undisturbed: dict[str, bytes], jobs: str, kills: Sequence[int]
+) -> None:
+    killed = tmp_path / "killed"
+    arguments = [*NINE_RUNS, "--jobs", jobs, "--out", str(killed)]
+    for n_lines in kills:
+        process = subprocess.Popen(
+            command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_for(lambda n_lines=n_lines: len(lines(killed)) >= n_lines)
+        process.kill()
+        process.wait()
+        assert n_lines <= len(lines(killed)) < 9
+        assert sorted(contents(killed)) == ["linear-results.jsonl"]
+
+    # And a line that was being written.
+    with (killed / "linear-results.jsonl").open("ab") as file:
+        file.write(b'{"dataset": "segment", "meth')
+    resumed = subprocess.run(command(*arguments), capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "of 9 runs are there already" in resumed.stdout
+    assert sorted(contents(killed)) == FILES
+    assert contents(killed) == undisturbed
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
+def test_workers_die_with_a_killed_parent(tmp_path: Path) -> None:
+    # A cell takes more than a minute.
+    arguments = ["kernel", "--datasets", "segment", "--methods", "okauc-s", "--grid-step", "1"]
+    process = subprocess.Popen(
+        command(*arguments, "--jobs", "2", "--out", str(tmp_path)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        # multiprocessing has a tracker of resources beside the two workers.
+        children = wait_for(lambda: [pid for pid in _children(process.pid) if _is_worker(pid)])
+        # By then they have imported what they need, and are at work.
+        wait_for(lambda: min(map(_seconds_of_work, children)) > 4.0)
+    finally:
+        process.kill()
+        process.wait()
+    wait_for(lambda: not any(map(_is_worker, children)), seconds=20)
+
+
+def wait_for(condition: Callable[[], T], seconds: float = 60) -> T:
+    """What the condition says as soon as it is not nothing."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return answer
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _is_worker(pid: int) -> bool:
+    try:
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _seconds_of_work(pid: int) -> float:
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]
+    return int(ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def test_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[Finished]:
+        yield next(run_cells(table, cells, jobs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tables, "run_cells", interrupted)
+    assert main(["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]) == 130
+    assert "river-oauc: interrupted\n" in capsys.readouterr().err
+    assert len(lines(tmp_path)) == 1
+
+
+# What it refuses ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["linear", "--datasets", "hart"], "unknown set 'hart' (did you mean 'heart'?); the known"),
+        (["linear", "--datasets", "heart", "x"], "unknown set 'x'; the known ones are splice, "),
+        (["linear", "--methods", "oauc-x"], "unknown method 'oauc-x' (did you mean 'OAUC-"),
+        (["linear", "--methods", "KOIL"], "unknown method 'KOIL'"),
+        (["kernel", "--methods", "OAUC-M"], "unknown method 'OAUC-M' (did you mean 'OKAUC-M'?)"),
+        (["linear", "--runs", "21"], "there are 20 runs, not 21"),
+    ],
+)
+def test_bad_arguments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["tables", *arguments, "--out", str(tmp_path / "out")]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"river-oauc: {message}")
+    assert shown.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["both"], ["linear", "--runs", "0"], ["linear", "--jobs", "x"], ["linear", "--datasets"]],
+)
+def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["tables", *arguments])
+    assert exit_.value.code == 2
+    assert "usage: river-oauc tables" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for out, reason in ((tmp_path / "file", "File exists"), (tmp_path / "file" / "x", "Not a dir")):
+        assert main(["tables", "linear", *SMALL, "--out", str(out)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"river-oauc: {out} can't be made a directory: {reason}")
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"dear diary\n", b'{"format": 1, "table": "linear", "seed": 41}\n']
+)
+def test_a_foreign_file_of_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    path = tmp_path / "linear-results.jsonl"
+    path.write_bytes(content)
+    assert main(["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"river-oauc: {path} ") and error.endswith("choose another --out\n")
+    assert error.count("\n") == 1
+    assert contents(tmp_path) == {path.name: content}
+
+
+def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    before = contents(tmp_path)
+    capsys.readouterr()
+    assert main([*arguments, "--grid-step", "2"]) == 2
+    assert (
+        "(grid_step 1 there, 2 here, other grids); choose another --out" in capsys.readouterr().err
+    )
+    assert contents(tmp_path) == before
+
+
+def test_a_figure_that_cannot_be_written_costs_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "linear.png").mkdir()
+    assert main(["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path / 'linear.png'} can't be written: Is a directory" in error
+    assert len(lines(tmp_path)) == 2
+
+
+def test_a_set_that_is_not_to_be_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: object, verbose: bool = True) -> None:
+        raise DatasetError("no network")
+
+    monkeypatch.delenv("RIVER_OAUC_DATA", raising=False)
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setattr(BENCHMARKS["heart"], "download", refuse)
+    out = tmp_path / "out"
+    assert main(["tables", "linear", "--datasets", "heart", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == "river-oauc: no network\n"
+    assert contents(out) == {}
+
+
+def test_names_are_easy_to_type() -> None:
+    names = ["OAM", "OAM (wide)", "OAUC-Mc"]
+    assert tables._selection("method", ["oaucmc", "Oam-Wide", "OAUC-Mc"], names) == [
+        "OAM (wide)",
+        "OAUC-Mc",
+    ]
+
+
+# Workers -----------------------------------------------------------------------------------------
+
+CELLS = [Cell("segment", method, run) for run in range(2) for method in ("Perceptron", "PA-I")]
+
+
+def test_processes_find_what_one_process_finds() -> None:
+    table = TABLES["linear"]()
+    alone = list(run_cells(table, CELLS, jobs=1))
+    assert [finished.cell for finished in alone] == CELLS
+    assert all(finished.seconds > 0.0 for finished in alone)
+    together = run_cells(table, CELLS, jobs=2)
+    assert {f.cell: f.outcome for f in together} == {f.cell: f.outcome for f in alone}
+    assert multiprocessing.active_children() == []
+
+
+def test_nothing_to_run() -> None:
+    assert list(run_cells(TABLES["linear"](), [], jobs=2)) == []
+
+
+def test_a_damaged_set_is_said_by_any_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fourclass.svm.xz").write_bytes(b"nonsense")
+    monkeypatch.setenv("RIVER_OAUC_DATA", str(tmp_path))
+    cells = [Cell("fourclass", "Perceptron", run) for run in range(2)]
+    for jobs in (1, 2):
+        with pytest.raises(UserError, match=r"fourclass\.svm\.xz cannot be used"):
+            list(run_cells(TABLES["linear"](), cells, jobs))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_is_killed_is_said() -> None:
+    table = TABLES["linear"]()
+    cells = [Cell("segment", method.name, run) for run in range(2) for method in table.methods]
+    finished = run_cells(table, cells, jobs=2)
+    next(finished)
+    victim = multiprocessing.active_children()[0]
+    os.kill(victim.pid, signal.SIGKILL)
+    with pytest.raises(UserError, match="a worker process has died"):
+        list(finished)
+    assert multiprocessing.active_children() == []
+
+
+def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(table: Table, cell: Cell) -> Outcome:
+        threads = [pool["num_threads"] for pool in threadpool_info()]
+        return Outcome(float(max(threads)), {})
+
+    monkeypatch.setattr(workers, "run_cell", count)
+    (finished,) = run_cells(TABLES["linear"](), CELLS[:1], jobs=1)
+    assert finished.outcome.auc == 1.0
+
+
+# The live table ----------------------------------------------------------------------------------
+
+
+def finished(dataset: str, method: str, run: int, seconds: float) -> Finished:
+    return Finished(Cell(dataset, method, run), Outcome(0.9, {}), seconds)
+
+
+def test_forecast() -> None:
+    forecast = Forecast(jobs=2)
+    cells = [Cell("heart", "PA-I", 1), Cell("german", "PA-I", 0), Cell("german", "OAM", 0)]
+    assert forecast.seconds(cells) is None
+    forecast.add(finished("heart", "PA-I", 0, seconds=2.7))
+    # A hundredth of a second an example, for all that is known.
+    assert forecast.seconds(cells) == pytest.approx((2.7 + 10.0 + 10.0) / 2)
+    forecast.add(finished("heart", "OAM", 0, seconds=27.0))
+    assert forecast.seconds(cells) == pytest.approx((2.7 + 10.0 + 100.0) / 2)
+    assert forecast.seconds([]) == 0.0
+
+
+def test_forecast_knows_that_not_all_is_learned() -> None:
+    forecast = Forecast(jobs=1, max_examples=500)
+    forecast.add(finished("german", "KOIL", 0, seconds=5.0))
+    assert forecast.seconds([Cell("shuttle", "KOIL", 0)]) == pytest.approx(5.0)
+
+
+def test_live_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live.time, "monotonic", lambda: 0.0)
+    outcomes = {
+        Cell("heart", "PA-I", 0): Outcome(0.9, {}),
+        Cell("heart", "OAM", 0): Outcome(0.5, {}),
+    }
+    table = LiveTable(["heart", "german"], ["PA-I", "OAM"], 2, outcomes, Forecast(1))
+    outcomes[Cell("heart", "PA-I", 1)] = Outcome(0.8, {})
+    table.note(finished("heart", "PA-I", 1, seconds=270.0))
+    console = Console(width=60)
+    with console.capture() as capture:
+        console.print(table._render())
+    rows = [line.split() for line in capture.get().splitlines()]
+    assert rows[1:3] == [["heart", "85.00", "50.00"], ["german", "·", "·"]]
+    # One run on heart and four on german, at a second an example.
+    assert " ".join(rows[3]) == "3 of 8 runs, 1:11:10 left"
+
+
+def test_nothing_is_shown_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveTable(["heart"], ["PA-I"], 1, {}, Forecast(1)) as table:
+        table.note(finished("heart", "PA-I", 0, seconds=1.0))
+    assert capsys.readouterr() == ("", "")
