@@ -28,19 +28,11 @@ from river_oauc import (
     support,
 )
 from river_oauc.base import OnlineAUCClassifier
+from river_oauc.baseline_stack import OAMStack, OLUBAUCStack, PAIStack, PerceptronStack
 from river_oauc.kernel_stack import OKAUCMStack, OKAUCSStack
 from river_oauc.kernels import RBF
 from river_oauc.koil_stack import KOILStack
-from river_oauc.stack import (
-    LARGEST_NORM,
-    OAMStack,
-    OAUCMStack,
-    OAUCSStack,
-    OLUBAUCStack,
-    PAIStack,
-    PerceptronStack,
-    Stack,
-)
+from river_oauc.stack import LARGEST_NORM, OAUCMStack, OAUCSStack, Stack
 
 Stream = tuple[np.ndarray, np.ndarray]
 

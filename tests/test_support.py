@@ -191,7 +191,8 @@ def test_the_scores_of_the_stored_vectors_are_those_of_a_fresh_look(kernel, form
         for positive in (False, True):
             vectors = support.vectors[support.slots(positive)]
             expected = [support.score(support.row(x)) for x in vectors]
-            assert support.scores()[support.slots(positive)] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            scores = support.scores()[support.slots(positive)]
+            assert scores == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 # What is given up ----------------------------------------------------------------------------

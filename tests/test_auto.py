@@ -1,0 +1,215 @@
+"""AutoOAUCM against a plain version of itself that stores all examples."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+
+import numpy as np
+import pytest
+import reference
+from river import linear_model, preprocessing
+
+from river_oauc import OAUCM, AutoOAUCM
+from river_oauc.datasets import BENCHMARKS, Segment
+from river_oauc.metrics import ExactROCAUC
+
+RIDGES = (3.0, 1e-3)
+STRENGTHS = ((4.0, 2**-2, 2**-6), (2**-3, 2**-6, 2**-9))
+
+
+class PlainAuto:
+    """Six candidates in plain loops, with moments and metrics from the stored examples."""
+
+    def __init__(self) -> None:
+        self.examples: dict[int, list[tuple[np.ndarray, float]]] = {+1: [], -1: []}
+        self.candidates = [
+            {"ridge": ridge, "l2": l2, "g": 0.0, "mean_g": 0.0, "auc": 0.5}
+            for ridge, strengths in zip(RIDGES, STRENGTHS, strict=True)
+            for l2 in strengths
+        ]
+        self.t = 0
+        self.n_steps = 0
+        self.next_refresh = 0
+        self.judged = 0.0
+        self.trusted = 0
+        self.metrics: dict[float, np.ndarray] = {}
+
+    def weights(self, candidate: dict, averaged: bool, size: int) -> np.ndarray:
+        if not self.n_steps:
+            return np.zeros(size)
+        return self.metrics[candidate["ridge"]] @ candidate["mean_g" if averaged else "g"]
+
+    def learn(self, x: np.ndarray, y: int, w: float = 1.0) -> None:
+        self.t += 1
+        if self.examples[-y]:
+            self.judge(x, y, w)
+            self.step(x, y, w)
+        self.examples[y].append((x, w))
+        if self.examples[-y]:
+            if self.t >= self.next_refresh:
+                self.next_refresh = self.t + 1 + self.t // 20
+                self.refresh()
+            scores = [
+                candidate["auc"] - index / max(self.judged, 1.0)
+                for index, candidate in enumerate(self.candidates)
+            ]
+            self.trusted = scores.index(max(scores))
+
+    def judge(self, x: np.ndarray, y: int, w: float) -> None:
+        recent = [z for z, _ in self.examples[-y][-32:]]
+        self.judged = self.judged * (1 - 1 / 2000) + w
+        for candidate in self.candidates:
+            a = self.weights(candidate, averaged=True, size=len(x))
+            share = np.mean([0.5 + 0.5 * y * np.sign(a @ x - a @ z) for z in recent])
+            candidate["auc"] += w / self.judged * (share - candidate["auc"])
+
+    def step(self, x: np.ndarray, y: int, w: float) -> None:
+        mean, cov = reference.weighted_moments(self.examples[-y])
+        for candidate in self.candidates:
+            v = self.weights(candidate, averaged=False, size=len(x))
+            d = y * (x - mean)
+            b = 1 - v @ d
+            r = math.sqrt(b * b + max(v @ cov @ v, 0))
+            gradient = -(1 + b / r) / 2 * d + cov @ v / (2 * r)
+            eta = 1 / (candidate["l2"] * self.t)
+            candidate["g"] = (1 - 1 / self.t) * candidate["g"] - eta * w * gradient
+            rate = 2 / (self.n_steps + 2)
+            candidate["mean_g"] = candidate["mean_g"] + rate * (
+                candidate["g"] - candidate["mean_g"]
+            )
+        self.n_steps += 1
+
+    def refresh(self) -> None:
+        mean_p, cov_p = reference.weighted_moments(self.examples[+1])
+        mean_n, cov_n = reference.weighted_moments(self.examples[-1])
+        cov = cov_p + cov_n
+        spread = cov + np.outer(mean_p - mean_n, mean_p - mean_n)
+        scale = (spread**2).sum() / np.trace(spread)
+        variances = np.maximum(np.diag(cov), 0.1 * scale)
+        self.metrics = {ridge: np.linalg.inv(cov + ridge * np.diag(variances)) for ridge in RIDGES}
+
+
+def stream(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    y[:2] = False, True
+    x = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + 3.0
+    x[y] += 0.5
+    return x, y
+
+
+def as_dict(x: np.ndarray) -> dict[str, float]:
+    return {f"x{j}": value for j, value in enumerate(x.tolist())}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_the_plain_version_at_every_step(seed, weighted):
+    x, y = stream(150, 4, seed)
+    importance = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], size=len(y))
+    model, plain = AutoOAUCM(), PlainAuto()
+    for t, (row, label) in enumerate(zip(x, y.tolist(), strict=True)):
+        w = float(importance[t]) if weighted else 1.0
+        model.learn_one(as_dict(row), label, w)
+        plain.learn(row, +1 if label else -1, w)
+        if t == 0:
+            continue
+        aucs = [candidate["auc"] for candidate in model.candidates]
+        assert aucs == pytest.approx([candidate["auc"] for candidate in plain.candidates])
+        assert model.candidates[plain.trusted]["trusted"]
+        expected = plain.weights(plain.candidates[plain.trusted], True, len(row))
+        actual = np.array(list(model.weights.values()))
+        assert np.linalg.norm(actual - expected) <= 1e-8 * np.linalg.norm(expected)
+
+
+def test_exactly_one_candidate_is_trusted_and_it_predicts():
+    x, y = stream(400, 3, seed=5)
+    model = AutoOAUCM()
+    for row, label in zip(x, y.tolist(), strict=True):
+        model.learn_one(as_dict(row), label)
+        assert sum(candidate["trusted"] for candidate in model.candidates) == 1
+    assert {candidate["ridge"] for candidate in model.candidates} == set(RIDGES)
+    assert all(0.5 < candidate["auc"] < 1.0 for candidate in model.candidates)
+
+
+def test_a_common_unit_of_the_features_does_not_matter():
+    x, y = stream(300, 4, seed=2)
+    models = [AutoOAUCM(), AutoOAUCM()]
+    for row, label in zip(x, y.tolist(), strict=True):
+        probabilities = []
+        for model, unit in zip(models, (1.0, 1024.0), strict=True):
+            probabilities.append(model.predict_proba_one(as_dict(unit * row))[True])
+            model.learn_one(as_dict(unit * row), label)
+        assert probabilities[0] == pytest.approx(probabilities[1], rel=1e-6)
+
+
+def test_features_squeezed_by_an_outlier_are_learned():
+    """One value far out squeezes the feature that says something; a metric stretches it again."""
+    rng = np.random.default_rng(0)
+    models = {cls: preprocessing.MinMaxScaler() | cls() for cls in (AutoOAUCM, OAUCM)}
+    metrics = {cls: ExactROCAUC() for cls in models}
+    for t in range(3_000):
+        y = rng.random() < 0.2
+        x = {"signal": rng.normal() + 1.5 * y, "noise": rng.normal()}
+        if t == 10:
+            x["signal"] = 100.0
+        for cls, model in models.items():
+            if t > 1_500:
+                metrics[cls].update(y, model.predict_proba_one(x))
+            model.learn_one(x, y)
+    # The Bayes AUC is Φ(1.5 / √2) = 0.856.
+    assert metrics[AutoOAUCM].get() > 0.8
+    assert metrics[OAUCM].get() < 0.7
+
+
+def progressive_auc(model, examples) -> float:
+    metric = ExactROCAUC()
+    for x, y in examples:
+        p = model.predict_proba_one(x).get(True, 0.0)
+        # Behind MinMaxScaler, the first answer of river's linear models is NaN.
+        metric.update(y, 0.5 if math.isnan(p) else p)
+        model.learn_one(x, y)
+    return metric.get()
+
+
+RIVALS = [
+    linear_model.LogisticRegression,
+    linear_model.PAClassifier,
+    linear_model.Perceptron,
+    linear_model.ALMAClassifier,
+]
+
+
+def best_rival_and_auto(examples, n_seeds: int) -> tuple[float, float]:
+    """Mean progressive AUC over shuffles: the best of river's models, and AutoOAUCM."""
+    autos, rivals = [], []
+    for seed in range(n_seeds):
+        shuffled = examples[:]
+        random.Random(seed).shuffle(shuffled)
+        autos.append(progressive_auc(preprocessing.MinMaxScaler() | AutoOAUCM(), shuffled))
+        rivals.append(
+            [
+                progressive_auc(scaler() | rival(), shuffled)
+                for scaler in (preprocessing.MinMaxScaler, preprocessing.StandardScaler)
+                for rival in RIVALS
+            ]
+        )
+    return float(np.mean(rivals, axis=0).max()), float(np.mean(autos))
+
+
+def test_ranks_above_rivers_linear_models_on_segment():
+    rival, auto = best_rival_and_auto(list(Segment()), n_seeds=1)
+    assert auto > rival + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+def test_ranks_above_rivers_linear_models_on_15_of_18_sets():
+    wins = []
+    for name, dataset in BENCHMARKS.items():
+        rival, auto = best_rival_and_auto(list(dataset()), n_seeds=5)
+        print(f"{name:12s} AutoOAUCM {100 * auto:.1f}, best rival {100 * rival:.1f}", flush=True)
+        wins.append(auto > rival)
+    assert sum(wins) >= 15
