@@ -24,7 +24,7 @@ from river_oauc.parameters import (
 )
 from river_oauc.vectorizer import MAX_NORM, MAX_SQUARED_NORM
 
-__all__ = ["OAM", "OLUBAUC", "PAI", "Perceptron"]
+__all__ = ["OAM", "OLUBAUC", "PAI", "Perceptron", "Reservoir"]
 
 # The spread of the scores is averaged over about this many examples of a class.
 _SPREAD_MEMORY = 100
@@ -214,7 +214,7 @@ class PAI(_FirstOrderLearner):
             self._set_weights(weights)
 
 
-class _Reservoir:
+class Reservoir:
     """A uniform sample, of a fixed size, of the vectors of one class seen so far."""
 
     def __init__(self, capacity: int, size: int) -> None:
@@ -316,8 +316,8 @@ class OAM(_FirstOrderLearner):
         self.weighting = weighting
         self.seed = seed
         self._rng = random.Random(seed)
-        self._positive_buffer = _Reservoir(buffer_size, self._vectorizer.size)
-        self._negative_buffer = _Reservoir(buffer_size, self._vectorizer.size)
+        self._positive_buffer = Reservoir(buffer_size, self._vectorizer.size)
+        self._negative_buffer = Reservoir(buffer_size, self._vectorizer.size)
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -42,7 +42,7 @@ class KOIL(KernelClassifier):
     C
         Weight of the losses against the regulariser.
     eta
-        Step size.
+        Step size, the same for every example; the shrinkage of the score is as large.
     budget
         Number of examples to keep: of each class, or a pair, of positives and of negatives.
     k

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from river_oauc.arrays import FloatArray, resized
 from river_oauc.stack import LARGEST_NORM, Stack
-from river_oauc.support import _TIE
+from river_oauc.support import TIE
 
 __all__ = ["KOILStack"]
 
@@ -183,7 +183,7 @@ class KOILStack(Stack):
 def _nearest(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
     """`support.nearest` of each row."""
     largest = similarities.max(axis=1, keepdims=True)
-    is_tied = similarities >= largest - _TIE * np.abs(largest)
+    is_tied = similarities >= largest - TIE * np.abs(largest)
     first: IndexArray = np.where(is_tied, arrival, _NEVER).argmin(axis=1)
     return first
 
@@ -192,7 +192,7 @@ def _k_nearest(similarities: FloatArray, arrival: IndexArray, among: Mask, k: in
     """`support.k_nearest` of each row, among more than k places."""
     similarities = np.where(among, similarities, -1.0)
     last = np.partition(similarities, -k, axis=1)[:, [-k]]
-    margin = _TIE * last
+    margin = TIE * last
     surely = similarities > last + margin
     is_tied = (similarities >= last - margin) & ~surely
     # The oldest of the tied fill up what is left.

@@ -17,7 +17,7 @@ __all__ = ["SupportSet", "k_nearest", "nearest"]
 _FIRST_CAPACITY = 16
 
 # Similarities that differ by less than this part are ties: they may be one number, rounded twice.
-_TIE = 1e-9
+TIE = 1e-9
 
 
 class SupportSet:
@@ -222,7 +222,7 @@ def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
     """
     first = int(similarities.argmax())
     largest = similarities[first]
-    is_tied = similarities >= largest - _TIE * abs(largest)
+    is_tied = similarities >= largest - TIE * abs(largest)
     if np.count_nonzero(is_tied) == 1:
         return first
     tied = np.flatnonzero(is_tied)
@@ -241,7 +241,7 @@ def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> ND
 
     """
     last = np.partition(similarities, -k)[-k]
-    margin = _TIE * abs(last)
+    margin = TIE * abs(last)
     chosen = np.flatnonzero(similarities >= last - margin)
     if len(chosen) > k:
         surely = np.flatnonzero(similarities > last + margin)

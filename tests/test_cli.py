@@ -41,7 +41,7 @@ def test_console_script() -> None:
     assert script.load() is main
 
 
-@pytest.mark.parametrize("command", ["compare", "speed", "datasets"])
+@pytest.mark.parametrize("command", ["compare", "speed", "datasets", "tables"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as exit_:
         main([command, "--help"])

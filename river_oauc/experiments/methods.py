@@ -11,17 +11,10 @@ import numpy as np
 from river_oauc.arrays import FloatArray
 from river_oauc.auto import AutoOAUCM
 from river_oauc.base import OnlineAUCClassifier
+from river_oauc.baseline_stack import OAMStack, OLUBAUCStack, PAIStack, PerceptronStack
 from river_oauc.kernel_stack import OKAUCMStack, OKAUCSStack
 from river_oauc.koil_stack import KOILStack
-from river_oauc.stack import (
-    OAMStack,
-    OAUCMStack,
-    OAUCSStack,
-    OLUBAUCStack,
-    PAIStack,
-    PerceptronStack,
-    Stack,
-)
+from river_oauc.stack import OAUCMStack, OAUCSStack, Stack
 from river_oauc.vectorizer import Features
 
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
