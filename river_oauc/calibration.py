@@ -83,7 +83,7 @@ class Calibration:
         else:
             if separation is None:
                 separation = gap / deviation
-            self.slope = max(separation, _NARROWEST) / deviation
+            self.slope = min(max(separation, _NARROWEST), _WIDEST) / deviation
         if self.prior == "empirical":
             self.log_odds = math.log(odds)
 
