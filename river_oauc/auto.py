@@ -31,6 +31,10 @@ _HANDICAPS = np.arange(_L2.size, dtype=float)
 # Before anything is judged, the AUC is one half; that counts as much as so many examples.
 _DOUBT = 50.0
 
+# A scaler in front has not found the ranges of the features at first: the t-th example counts as
+# t / _WARM_UP examples until t has come this far.
+_WARM_UP = 25
+
 # Scores that differ by less than this part of themselves are equal.
 _TIE = 1e-9
 
@@ -60,6 +64,7 @@ class AutoOAUCM(MomentClassifier):
       with those of the 32 most recent examples of the other class. The share of pairs in the right
       order, over the last 2000 examples or so, is the candidate's AUC. The best one is trusted, and
       its AUC says how far from one half probabilities may go.
+    - The first 25 examples count less, as the scaler in front is still learning, too.
 
     The rule was fixed on nine of the 18 benchmark sets (german, heart, ionosphere, letter, segment,
     shuttle, splice, svmguide3, vehicle); the other nine were looked at once, at the end.
@@ -83,19 +88,19 @@ class AutoOAUCM(MomentClassifier):
     >>> evaluate.progressive_val_score(
     ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
     ... )
-    ROCAUC: 95.29%
-    ExactROCAUC: 95.79%
+    ROCAUC: 95.33%
+    ExactROCAUC: 95.78%
 
     Which candidate does it trust?
 
     >>> for candidate in model["AutoOAUCM"].candidates:
     ...     print(candidate)
-    {'ridge': 3.0, 'l2': 4.0, 'auc': 0.959, 'trusted': False}
-    {'ridge': 3.0, 'l2': 0.25, 'auc': 0.962, 'trusted': False}
-    {'ridge': 3.0, 'l2': 0.016, 'auc': 0.964, 'trusted': True}
-    {'ridge': 0.001, 'l2': 0.125, 'auc': 0.963, 'trusted': False}
-    {'ridge': 0.001, 'l2': 0.016, 'auc': 0.964, 'trusted': False}
-    {'ridge': 0.001, 'l2': 0.002, 'auc': 0.963, 'trusted': False}
+    {'ridge': 3.0, 'l2': 4.0, 'auc': 0.960, 'trusted': False}
+    {'ridge': 3.0, 'l2': 0.25, 'auc': 0.963, 'trusted': False}
+    {'ridge': 3.0, 'l2': 0.016, 'auc': 0.965, 'trusted': True}
+    {'ridge': 0.001, 'l2': 0.125, 'auc': 0.964, 'trusted': False}
+    {'ridge': 0.001, 'l2': 0.016, 'auc': 0.965, 'trusted': False}
+    {'ridge': 0.001, 'l2': 0.002, 'auc': 0.965, 'trusted': False}
 
     References
     ----------
@@ -152,6 +157,7 @@ class AutoOAUCM(MomentClassifier):
             own, other, sign = other, own, -1.0
             recent, opposite = opposite, recent
         n_seen = self._n_seen + 1
+        w *= min(n_seen / _WARM_UP, 1.0)
         if other.n:
             gradients = self._updated_gradients(x, other, sign, w, n_seen)
             multiplied = gradients @ self._metrics

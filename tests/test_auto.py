@@ -43,6 +43,7 @@ class PlainAuto:
 
     def learn(self, x: np.ndarray, y: int, w: float = 1.0) -> None:
         self.t += 1
+        w = w * min(self.t / 25, 1)
         if self.examples[-y]:
             self.judge(x, y, w)
             self.step(x, y, w)
