@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 from river_oauc.experiments import speed
 from river_oauc.experiments.cli import main
 from river_oauc.experiments.models import CONTENDERS, Contender, select
-from river_oauc.experiments.speed import MIN_LAP, RUN_UP, WARM_UP, Stopwatch, generate, measure
+from river_oauc.experiments.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 
 
 class Fake(base.Classifier):
@@ -111,7 +111,7 @@ def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> No
         cost = seconds
         slow.lap()
     assert slow.best == pytest.approx(1e-3)
-    assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (RUN_UP + MIN_LAP)
+    assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (MIN_RUN_UP + MIN_LAP)
 
 
 def test_costs_are_those_of_the_learners() -> None:

@@ -59,9 +59,10 @@ def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
 class Stopwatch:
     """Times one learner over and over, on examples that go round in a ring.
 
-    The learner has learned for a while before the first lap, and has a run-up of a third of a lap
-    before each: the others have emptied the caches, and a stream that has one learner keeps them. A lap lasts some milliseconds, so that now
-    and then one is undisturbed on a busy machine, but at least ten examples.
+    The learner has learned for a while before the first lap. Before each lap it has a run-up of a
+    third of one: the others have emptied the caches, which a stream with one learner keeps warm. A
+    lap lasts some milliseconds, so that now and then one is undisturbed on a busy machine, but at
+    least ten examples.
 
     Parameters
     ----------
