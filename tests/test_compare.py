@@ -307,7 +307,7 @@ def test_one_hot_beside_the_scaler() -> None:
 def test_contenders() -> None:
     assert len({contender.name for contender in CONTENDERS}) == len(CONTENDERS)
     for contender in CONTENDERS:
-        assert type(contender.make(1)).__name__ == contender.name
+        assert type(contender.make(1)).__name__ == contender.name.removeprefix("river.")
         assert contender.ours == type(contender.make(1)).__module__.startswith("river_oauc.")
     (arf,) = select(["ARFClassifier"])
     model = arf.make(7)
