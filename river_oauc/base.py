@@ -22,6 +22,9 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["OnlineAUCClassifier", "divergence"]
 
+# The weight of an example that is given none: this very object needs no check.
+_UNIT = 1.0
+
 
 class OnlineAUCClassifier(base.MiniBatchClassifier):
     """Base of the classifiers that learn a score.
@@ -70,7 +73,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         # a scaler in front of it learns a whole batch before it transforms the first row.
         return {"check_learn_many_matches_learn_one"}
 
-    def learn_one(self, x: Features, y: base.typing.ClfTarget, w: float = 1.0) -> None:
+    def learn_one(self, x: Features, y: base.typing.ClfTarget, w: float = _UNIT) -> None:
         """Update the model with the features `x` and the label `y`.
 
         Parameters
@@ -85,7 +88,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         positive = y if y is True or y is False else parse_label(y)
-        if w.__class__ is not float or w != 1.0:
+        if w is not _UNIT:
             w = parse_weight(w)
         array = self._vectorizer.encode(x)
         if array is not None:

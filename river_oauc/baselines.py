@@ -113,8 +113,8 @@ class Perceptron(_FirstOrderLearner):
     imbalanced stream it is rarely the right choice. `river.linear_model.Perceptron` is another
     learner: it has a bias, which moves as well.
 
-    One pass over german, segment, letter and magic04 has given a held-out AUC of 72.0, 83.8, 73.2
-    and 78.0 percent, where `OAUCM` had 79.2, 88.9, 82.9 and 83.8.
+    One pass over german, segment, letter and magic04 has given a held-out AUC of 72.0, 83.8, 72.6
+    and 78.0 percent, where `OAUCM` had 79.2, 88.9, 82.8 and 83.8.
 
     A step costs O(p) time for p features, and memory is O(p).
 
@@ -164,8 +164,8 @@ class PAI(_FirstOrderLearner):
     probabilities are not made to be read by a metric.
 
     One pass over german, segment, letter and magic04, with `C` chosen inside the training folds,
-    has given a held-out AUC of 78.0, 85.5, 74.4 and 81.6 percent, where `OAUCM` had 79.2, 88.9,
-    82.9 and 83.8.
+    has given a held-out AUC of 78.0, 85.5, 74.7 and 81.6 percent, where `OAUCM` had 79.2, 88.9,
+    82.8 and 83.8.
 
     A step costs O(p) time for p features, and memory is O(p).
 
@@ -256,9 +256,9 @@ class OAM(_FirstOrderLearner):
     `weighting="constant"` leaves that out, and ranks better on long streams.
 
     One pass over german, segment, letter and magic04, with `C` chosen inside the training folds,
-    has given a held-out AUC of 78.8, 91.2, 82.0 and 84.1 percent with constant weighting and `C`
-    from 2⁻²⁴ up, and 76.6, 90.4, 79.8 and 82.6 with the paper's weighting and `C` from 2⁻¹⁰ up,
-    where `OAUCM` had 79.2, 88.9, 82.9 and 83.8.
+    has given a held-out AUC of 78.8, 91.2, 82.2 and 84.1 percent with constant weighting and `C`
+    from 2⁻²⁴ up, and 76.6, 90.4, 79.3 and 82.6 with the paper's weighting and `C` from 2⁻¹⁰ up,
+    where `OAUCM` had 79.2, 88.9, 82.8 and 83.8.
 
     A step costs O(B p) time for buffers of B examples with p features, and memory is 2 B p doubles.
 
@@ -388,8 +388,8 @@ class OLUBAUC(_FirstOrderLearner):
     hardly move it; `class_balanced` mends that.
 
     One pass over german, segment, letter and magic04, with `l2` chosen inside the training folds,
-    has given a held-out AUC of 76.4, 85.0, 77.1 and 83.4 percent, where `OAUCM` had 79.2, 88.9,
-    82.9 and 83.8.
+    has given a held-out AUC of 76.4, 85.0, 77.2 and 83.4 percent, where `OAUCM` had 79.2, 88.9,
+    82.8 and 83.8.
 
     A step costs O(p) time for p features, and memory is O(p).
 

@@ -141,9 +141,11 @@ class _GradientLearner(MomentClassifier):
             # made in the array of the last term: the old weights live until the new ones are found
             # to be sound.
             weights = spread_direction
-            dscal(-w * step * spread, weights)
-            daxpy(old, weights, size, 1.0 - step * self.l2)
-            daxpy(direction, weights, size, sign * w * step * pull)
+            shrink = 1.0 - step * self.l2
+            step *= w
+            dscal(-step * spread, weights)
+            daxpy(old, weights, size, shrink)
+            daxpy(direction, weights, size, sign * step * pull)
             if not ddot(weights, weights) <= MAX_SQUARED_NORM:
                 raise divergence()
             self._weights = weights
