@@ -16,12 +16,7 @@ from river_oauc.arrays import FloatArray
 from river_oauc.base import OnlineAUCClassifier, divergence
 from river_oauc.calibration import ScoreStatistics
 from river_oauc.kernels import RBF, Kernel, Linear
-from river_oauc.parameters import (
-    LearningRate,
-    check_count,
-    check_step,
-    step_size,
-)
+from river_oauc.parameters import LearningRate, check_count, check_step, step_size
 from river_oauc.support import SupportSet
 from river_oauc.vectorizer import MAX_SQUARED_NORM
 

@@ -20,6 +20,10 @@ _FIRST_CAPACITY = 16
 TIE = 1e-9
 
 
+# A vector with a smaller squared norm inherits nothing: its share would be too large a number.
+_SMALLEST_NORM = 1e-50
+
+
 class SupportSet:
     """Support vectors of two classes, with their coefficients and their Gram matrix.
 
@@ -106,7 +110,7 @@ class SupportSet:
         self.coefficients: FloatArray = np.zeros(n_slots)
         self.importance: FloatArray = np.zeros(n_slots)
         self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
-        # One over the similarity to itself; 0 for a vector of norm 0, which can inherit nothing.
+        # One over the similarity to itself; 0 for a vector too short to inherit anything.
         self._inverse_norms: FloatArray = np.zeros(n_slots)
 
     def slots(self, positive: bool) -> slice:
@@ -180,7 +184,7 @@ class SupportSet:
         self.coefficients[slot] = coefficient
         self.importance[slot] = w
         self.arrival[slot] = self._n_arrived
-        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > 1e-50 else 0.0
+        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
         self._n_arrived += 1
 
     def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
