@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import sys
 import typing
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,7 @@ from river.utils import dataframe
 from river_oauc.arrays import FloatArray
 from river_oauc.calibration import Calibration
 from river_oauc.inputs import parse_label, parse_weight, read_features, read_labels, read_weights
+from river_oauc.interrupts import HeldInterrupts
 from river_oauc.vectorizer import MAX_NORM, Features, Vectorizer
 
 if typing.TYPE_CHECKING:
@@ -21,6 +23,11 @@ if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
 __all__ = ["OnlineAUCClassifier", "divergence"]
+
+# The format of pickled classifiers. It goes up by one when the attributes of a classifier, or of
+# what it is made of, change so that an older state cannot be taken as it is; `__setstate__` then
+# translates the older ones.
+_FORMAT = 1
 
 # The weight of an example that is given none: this very object needs no check.
 _UNIT = 1.0
@@ -49,6 +56,25 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         # river names what predict_many returns after the labels of the last learn_many.
         self._y_name: str | None = None
 
+    def __getstate__(self) -> dict[str, typing.Any]:
+        return {"_format": _FORMAT, **vars(self)}
+
+    def __setstate__(self, state: dict[str, typing.Any]) -> None:
+        attributes = dict(state)
+        number = attributes.pop("_format", 0)
+        if not number:
+            raise ValueError(
+                f"this {type(self).__name__} was pickled without a format number, before the first "
+                "release, and cannot be read any more"
+            )
+        if number > _FORMAT:
+            raise ValueError(
+                f"this {type(self).__name__} was pickled in format {number}, and this version of "
+                f"river-oauc reads formats up to {_FORMAT}: upgrade river-oauc"
+            )
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
     @abc.abstractmethod
     def _score(self, x: FloatArray) -> float:
         """The score of one example."""
@@ -67,6 +93,13 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     @abc.abstractmethod
     def _resize(self, size: int) -> None:
         """Make all state fit arrays of this length: pad with zeros, or cut zeros off."""
+
+    def _largest_size(self, n_features: int) -> int:
+        """The length that arrays may have at most, or a ValueError if these are too many features.
+
+        For learners that need more memory than in proportion to the features.
+        """
+        return sys.maxsize
 
     def _unit_test_skips(self) -> set[str]:
         # It holds for the learners themselves. But a pipeline asks its last step what to skip, and
@@ -129,6 +162,11 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         A batch with a value, a label or a weight to be refused is refused as a whole. If the step
         on a row is refused, the rows before it have been learned, and the error says which row.
 
+        Whatever else ends it early, it has learned a whole number of rows, and a note on the
+        exception says how many. In the main thread, a KeyboardInterrupt waits for the row to be
+        finished; without a note, it has come before the first row. `learn_one` cannot afford that,
+        and can be cut in half.
+
         Parameters
         ----------
         X
@@ -141,24 +179,39 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         frame = dataframe.into_frame(X)
-        matrix = read_features(frame)
-        labels, y_name = read_labels(y, len(matrix))
-        weights = read_weights(w, len(matrix))
-        self._vectorizer.check_matrix(matrix, frame.columns)
-
+        columns = frame.columns
+        labels, y_name = read_labels(y, len(frame))
+        weights = read_weights(w, len(frame))
         rows = [row for row, weight in enumerate(weights) if weight]
         if rows:
-            first, *rest = rows
-            row = first
-            try:
-                with self._room_for(frame.columns):
-                    matrix = self._vectorizer.encode_columns(matrix, frame.columns)
-                    self._learn(matrix[first], labels[first], weights[first])
-                for row in rest:
-                    self._learn(matrix[row], labels[row], weights[row])
-            except ValueError as refusal:
-                raise ValueError(f"{refusal} (row {row} of the data frame)") from None
-        self._y_name = y_name
+            # A frame that is too wide is refused before it is copied.
+            self._largest_size_with(columns)
+        matrix = read_features(frame)
+        self._vectorizer.check_matrix(matrix, columns)
+
+        # All rows before this one have been learned.
+        row = 0
+        try:
+            with HeldInterrupts() as interrupts:
+                if rows:
+                    row, *rest = rows
+                    with self._room_for(columns):
+                        matrix = self._vectorizer.encode_columns(matrix, columns)
+                        self._learn(matrix[row], labels[row], weights[row])
+                    for row in rest:
+                        if interrupts.arrived:
+                            interrupts.deliver()
+                        self._learn(matrix[row], labels[row], weights[row])
+                    row = len(frame)
+                self._y_name = y_name
+        except ValueError as refusal:
+            learned = "the rows before it have" if row else "no row has"
+            raise ValueError(
+                f"{refusal} (row {row} of the data frame; {learned} been learned)"
+            ) from refusal
+        except BaseException as error:
+            error.add_note(f"learn_many had learned {row} of {len(frame)} rows")
+            raise
 
     def predict_proba_many(self, X: IntoDataFrame) -> IntoDataFrame:
         """Predict the probability of each label for each row of `X`.
@@ -193,19 +246,26 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         scores = self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
         return self._calibration.probabilities(scores)
 
+    def _largest_size_with(self, names: Iterable[base.typing.FeatureName]) -> int:
+        """`_largest_size` for the names that are known together with these."""
+        vectorizer = self._vectorizer
+        return self._largest_size(len(vectorizer.names) + len(vectorizer.unknown(names)))
+
     @contextlib.contextmanager
     def _room_for(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
         """Learn new names for an example, and forget them again if it is refused."""
         vectorizer = self._vectorizer
         n_names, size = len(vectorizer.names), vectorizer.size
-        vectorizer.extend(names)
+        vectorizer.extend(names, self._largest_size_with(names))
         try:
             if vectorizer.size != size:
                 self._resize(vectorizer.size)
             yield
         except BaseException:
+            is_resized = vectorizer.size != size
             vectorizer.truncate(n_names, size)
-            self._resize(size)
+            if is_resized:
+                self._resize(size)
             raise
 
 

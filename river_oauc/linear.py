@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 from river import base, optim
+from river.utils import pretty
 from scipy.linalg.blas import daxpy, ddot, dscal
 
 from river_oauc import losses
 from river_oauc.arrays import FloatArray, resized
 from river_oauc.base import OnlineAUCClassifier, divergence
 from river_oauc.moments import Moments
-from river_oauc.parameters import LearningRate, check_step, step_size
+from river_oauc.parameters import LearningRate, check_count, check_step, step_size
 from river_oauc.vectorizer import MAX_SQUARED_NORM
 
 __all__ = ["OAUCM", "OAUCS", "LinearClassifier", "MomentClassifier"]
@@ -52,8 +53,13 @@ class MomentClassifier(LinearClassifier):
     variance, which costs two products with a covariance and changes slowly, now and then.
     """
 
-    def __init__(self, prior: str) -> None:
+    # How many p × p matrices of doubles it keeps.
+    _N_MATRICES = 2
+
+    def __init__(self, prior: str, max_features: int) -> None:
         super().__init__(prior)
+        check_count("max_features", max_features)
+        self.max_features = max_features
         self._n_seen = 0
         self._positive = Moments(self._vectorizer.size)
         self._negative = Moments(self._vectorizer.size)
@@ -66,11 +72,11 @@ class MomentClassifier(LinearClassifier):
         """Count, mean and covariance of the examples of each class."""
         return {False: self._negative, True: self._positive}
 
-    def _fit_calibration(self, n_seen: int) -> None:
+    def _fit_calibration(self, n_seen: int, weights: FloatArray) -> None:
         """Read the class means and the variance of the scores off the moments."""
         self._n_fits += 1
         self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
-        positive, negative, weights = self._positive, self._negative, self._weights
+        positive, negative = self._positive, self._negative
         # Both variances count alike, however rare the class.
         variance = 0.5 * (
             ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
@@ -90,6 +96,18 @@ class MomentClassifier(LinearClassifier):
         """How far apart the scores of new examples are; None if there is no telling."""
         return None
 
+    def _largest_size(self, n_features: int) -> int:
+        if n_features > self.max_features:
+            memory = pretty.humanize_bytes(8 * self._N_MATRICES * n_features**2)
+            raise ValueError(
+                f"there would be {n_features:,} features, and max_features is "
+                f"{self.max_features:,}: {type(self).__name__} would need "
+                f"{self._N_MATRICES} × {n_features:,}² doubles, {memory}; hash the features with "
+                "preprocessing.FeatureHasher or pick some with compose.Select, take OAM, whose "
+                "memory is in proportion to their number, or raise max_features"
+            )
+        return self.max_features
+
     def _resize(self, size: int) -> None:
         super()._resize(size)
         self._positive.resize(size)
@@ -99,8 +117,8 @@ class MomentClassifier(LinearClassifier):
 class _GradientLearner(MomentClassifier):
     """One gradient step an example, on a loss of its margin over the moments of the other class."""
 
-    def __init__(self, l2: float, lr: LearningRate, prior: str) -> None:
-        super().__init__(prior)
+    def __init__(self, l2: float, lr: LearningRate, prior: str, max_features: int) -> None:
+        super().__init__(prior, max_features)
         check_step(l2, lr)
         self.l2 = l2
         self.lr = lr
@@ -155,7 +173,7 @@ class _GradientLearner(MomentClassifier):
                 # The class means of the scores move together, and their distance changes slowly.
                 self._calibration.midpoint = ddot(weights, other.mean) + sign * self._half_gap
             else:
-                self._fit_calibration(n_seen)
+                self._fit_calibration(n_seen, weights)
         else:
             own.update(x, w)
         self._n_seen = n_seen
@@ -197,6 +215,9 @@ class OAUCM(_GradientLearner):
     prior
         What a probability of one half means. `"balanced"`: as likely from either class, were
         they equally frequent. `"empirical"`: as frequent as the classes have been.
+    max_features
+        Number of features beyond which an example with a new one is refused, before any memory is
+        asked for. 5,000 features take 400 MB.
 
     Examples
     --------
@@ -235,8 +256,9 @@ class OAUCM(_GradientLearner):
         l2: float = 2**-5,
         lr: LearningRate = None,
         prior: str = "balanced",
+        max_features: int = 5_000,
     ) -> None:
-        super().__init__(l2, lr, prior)
+        super().__init__(l2, lr, prior, max_features)
 
     _coefficients = staticmethod(losses.psi_m_coefficients)
 
@@ -278,6 +300,9 @@ class OAUCS(_GradientLearner):
     prior
         What a probability of one half means. `"balanced"`: as likely from either class, were
         they equally frequent. `"empirical"`: as frequent as the classes have been.
+    max_features
+        Number of features beyond which an example with a new one is refused, before any memory is
+        asked for. 5,000 features take 400 MB.
 
     Examples
     --------
@@ -303,8 +328,9 @@ class OAUCS(_GradientLearner):
         l2: float = 2**-4,
         lr: float | optim.base.Scheduler = 2**-8,
         prior: str = "balanced",
+        max_features: int = 5_000,
     ) -> None:
-        super().__init__(l2, lr, prior)
+        super().__init__(l2, lr, prior, max_features)
 
     _coefficients = staticmethod(losses.psi_s_coefficients)
 

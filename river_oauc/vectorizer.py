@@ -6,6 +6,7 @@ import math
 import numbers
 import operator
 import struct
+import sys
 import typing
 from collections.abc import Iterable, Sequence
 from struct import pack_into
@@ -73,10 +74,16 @@ class Vectorizer:
         self.size = size
         self._index = {name: position for position, name in enumerate(names)}
         # struct writes zeros where the format says `x`: the slots that no name has taken yet.
-        self._format = f"{len(names)}d{8 * (size - len(names))}x"
+        self._pack_into = struct.Struct(f"{len(names)}d{8 * (size - len(names))}x").pack_into
         # The fast way needs two names or more: of one name, itemgetter makes no tuple.
         self._n_expected = len(names) if len(names) > 1 else -1
         self._values_of = operator.itemgetter(*names) if len(names) > 1 else None
+
+    def __getstate__(self) -> tuple[list[base.typing.FeatureName], int]:
+        return self.names, self.size
+
+    def __setstate__(self, state: tuple[list[base.typing.FeatureName], int]) -> None:
+        self._set_names(*state)
 
     @typing.overload
     def encode(self, x: Features) -> FloatArray | None: ...
@@ -95,7 +102,7 @@ class Vectorizer:
             array = empty(self.size)
             try:
                 # struct takes nothing but numbers, where numpy would parse strings.
-                pack_into(self._format, array, 0, *self._values_of(x))  # type: ignore
+                self._pack_into(array, 0, *self._values_of(x))  # type: ignore
             except _UNUSUAL:
                 pass
             else:
@@ -124,15 +131,19 @@ class Vectorizer:
                 array[position] = value
         return array
 
-    def extend(self, names: Iterable[base.typing.FeatureName]) -> None:
-        """Learn the names that are not known yet."""
-        new = [name for name in names if name not in self._index]
+    def unknown(self, names: Iterable[base.typing.FeatureName]) -> list[base.typing.FeatureName]:
+        """Those of the names that are not known yet."""
+        return [name for name in names if name not in self._index]
+
+    def extend(self, names: Iterable[base.typing.FeatureName], max_size: int = sys.maxsize) -> None:
+        """Learn the names that are not known yet. No slot beyond `max_size` is made in advance."""
+        new = self.unknown(names)
         if not new:
             return
         known = self.names + new
         size = self.size
         if len(known) > size:
-            size = max(len(known), size + size // 8)
+            size = max(len(known), min(size + size // 8, max_size))
         self._set_names(known, size)
 
     def truncate(self, n_names: int, size: int) -> None:
