@@ -1,0 +1,107 @@
+"""The notebooks: committed as one clean run left them, and the code still makes what they show."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+import re
+import runpy
+from typing import Any
+
+import nbformat
+import pytest
+
+DIRECTORY = pathlib.Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(DIRECTORY.glob("*.ipynb"))
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Bytes; a figure of four empty axes has fewer.
+SMALLEST_FIGURE = 9_000
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
+
+
+def figures(notebook: nbformat.NotebookNode) -> list[bytes]:
+    """The pictures, in order."""
+    encoded = [output.get("data", {}).get("image/png") for output in outputs(notebook)]
+    return [base64.b64decode(figure) for figure in encoded if figure is not None]
+
+
+def shown(output: nbformat.NotebookNode) -> dict[str, Any]:
+    """What an output shows: its text as it is, and of a picture only that it is one."""
+    if output.output_type == "stream":
+        return {output.name: output.text}
+    return {
+        kind: content if kind.startswith("text/") else "" for kind, content in output.data.items()
+    }
+
+
+def complaints(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Errors, and whatever was written to the standard error."""
+    return [
+        output
+        for output in outputs(notebook)
+        if output.output_type == "error" or output.get("name") == "stderr"
+    ]
+
+
+def test_there_are_five() -> None:
+    assert [path.name[:3] for path in NOTEBOOKS] == ["01-", "02-", "03-", "04-", "05-"]
+
+
+def test_they_are_small() -> None:
+    assert sum(path.stat().st_size for path in DIRECTORY.glob("*.*")) < 1_500_000
+
+
+@every_notebook
+def test_it_is_a_valid_notebook(path: pathlib.Path) -> None:
+    nbformat.validate(nbformat.read(path, as_version=4))
+
+
+@every_notebook
+def test_it_was_run_once_from_top_to_bottom(path: pathlib.Path) -> None:
+    counts = [cell.execution_count for cell in code_cells(nbformat.read(path, as_version=4))]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@every_notebook
+def test_it_was_run_without_complaints(path: pathlib.Path) -> None:
+    assert complaints(nbformat.read(path, as_version=4)) == []
+
+
+@every_notebook
+def test_it_shows_figures(path: pathlib.Path) -> None:
+    pictures = figures(nbformat.read(path, as_version=4))
+    assert pictures
+    for picture in pictures:
+        assert picture.startswith(PNG_SIGNATURE)
+        assert len(picture) > SMALLEST_FIGURE
+
+
+@every_notebook
+def test_it_says_nothing_of_the_machine_that_ran_it(path: pathlib.Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    assert notebook.metadata == runpy.run_path(str(DIRECTORY / "execute.py"))["METADATA"]
+    assert all(not cell.metadata for cell in notebook.cells)
+    text = str([cell.source for cell in notebook.cells] + [shown(o) for o in outputs(notebook)])
+    assert re.findall(r"(?:/(?:home|root|tmp|usr|Users|work)/|[A-Z]:\\\\)\S*", text) == []
+
+
+@pytest.mark.notebook
+@every_notebook
+def test_it_runs_and_shows_what_is_committed(path: pathlib.Path) -> None:
+    """If the code is right and the outputs are old, `python notebooks/execute.py` renews them."""
+    committed = nbformat.read(path, as_version=4)
+    executed = runpy.run_path(str(DIRECTORY / "execute.py"))["execute"](path)
+    assert complaints(executed) == []
+    for old, new in zip(code_cells(committed), code_cells(executed), strict=True):
+        expected, found = map(shown, old.outputs), map(shown, new.outputs)
+        assert list(found) == list(expected), f"cell {new.execution_count}:\n{new.source}"
