@@ -65,9 +65,10 @@ class AutoOAUCM(MomentClassifier):
     shuttle, splice, svmguide3, vehicle. It is the third version of it; the other nine were looked
     at after each version, and none of its figures was chosen by them.
 
-    A step costs O(p²) time for p features, some seven times one of `OAUCM`, and predicting costs
-    the same as there; memory is 4p² + O(p) doubles. Its weights cannot diverge: they are bounded
-    whatever the features and their importance.
+    A step costs O(p²) time for p features, some seven times one of `OAUCM`, and O(p³) whenever the
+    stream has grown by a twentieth; predicting costs the same as there. Memory is 4p² + O(p)
+    doubles. Its weights cannot diverge: they are bounded whatever the features and their
+    importance. Its `moments` are those of the standardised features.
 
     Parameters
     ----------

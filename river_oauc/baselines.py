@@ -350,7 +350,8 @@ class OAM(_FirstOrderLearner):
         violating = sign * (score - others @ self._weights) <= 1.0
         n_violating = np.count_nonzero(violating)
         if n_violating:
-            weights = self._weights - (sign * cost) * (violating @ others)
+            weights = self._weights.copy()
+            daxpy(violating @ others, weights, len(x), -sign * cost)
             daxpy(x, weights, len(x), sign * cost * n_violating)
             self._set_weights(weights)
 

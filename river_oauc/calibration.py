@@ -23,6 +23,10 @@ _LINEAR_RANGE = 8.0
 # Scores that differ by less than this are one score: their slope would be too steep for a double.
 _SMALLEST_DEVIATION = 1e-150
 
+# How many scores count, about, where they cannot be read off the moments: of both classes for the
+# unit that they are averaged in, and of each class for the averages.
+_RECENT, _MEMORY = 30, 100
+
 
 class Calibration:
     """The posterior of two Gaussian classes of scores with one variance.
@@ -93,16 +97,21 @@ class Calibration:
         if logit > _LINEAR_RANGE:
             logit = _LINEAR_RANGE + math.log1p(logit - _LINEAR_RANGE)
         elif logit < -_LINEAR_RANGE:
-            logit = -_LINEAR_RANGE - math.log1p(-_LINEAR_RANGE - logit)
+            # The score of a steep kernel may be so low that exp(-logit) has no double.
+            odds = math.exp(-_LINEAR_RANGE - math.log1p(-_LINEAR_RANGE - logit))
+            return odds / (1.0 + odds)
         return 1.0 / (1.0 + math.exp(-logit))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """`probability` of each of many scores."""
-        logits = self.slope * (scores - self.midpoint) + self.log_odds
+        with np.errstate(over="ignore"):
+            logits = self.slope * (scores - self.midpoint) + self.log_odds
         beyond = np.maximum(np.abs(logits) - _LINEAR_RANGE, 0.0)
         logits = np.clip(logits, -_LINEAR_RANGE, _LINEAR_RANGE)
         logits += np.copysign(np.log1p(beyond), logits)
-        probabilities: FloatArray = 1.0 / (1.0 + np.exp(-logits))
+        # The odds of the less likely class: at most one, however extreme the score.
+        odds = np.exp(-np.abs(logits))
+        probabilities: FloatArray = np.where(logits < 0.0, odds, 1.0) / (1.0 + odds)
         return probabilities
 
 
@@ -128,40 +137,43 @@ class ScoreStatistics:
 
     """
 
-    # How many scores count, about: of both classes for the unit, of each class for the averages.
-    _RECENT, _MEMORY = 30, 100
-
     def __init__(self) -> None:
         self._mean_square = 0.0
-        # By class, False and True.
-        self._n = [0, 0]
-        self._mean = [0.0, 0.0]
-        self._variance = [0.0, 0.0]
+        self._negative = _ClassScores()
+        self._positive = _ClassScores()
 
     def add(self, score: float, positive: bool) -> None:
         """Count the score of an example."""
-        n = self._n
-        n[positive] += 1
-        n_seen = n[False] + n[True]
-        self._mean_square += (score * score - self._mean_square) / (
-            n_seen if n_seen < self._RECENT else self._RECENT
-        )
-        if self._mean_square < _SMALLEST_DEVIATION:
+        own = self._positive if positive else self._negative
+        own.n += 1
+        n_seen = self._negative.n + self._positive.n
+        mean_square = self._mean_square
+        mean_square += (score * score - mean_square) / (n_seen if n_seen < _RECENT else _RECENT)
+        self._mean_square = mean_square
+        if mean_square < _SMALLEST_DEVIATION:
             return
-        rate = 1.0 / (n[positive] if n[positive] < self._MEMORY else self._MEMORY)
-        deviation = score / math.sqrt(self._mean_square) - self._mean[positive]
-        self._mean[positive] += rate * deviation
-        self._variance[positive] += rate * (
-            (1.0 - rate) * deviation * deviation - self._variance[positive]
-        )
+        rate = 1.0 / (own.n if own.n < _MEMORY else _MEMORY)
+        deviation = score / math.sqrt(mean_square) - own.mean
+        own.mean += rate * deviation
+        own.variance += rate * ((1.0 - rate) * deviation * deviation - own.variance)
 
     def fit(self, calibration: Calibration, level: float = 0.0) -> None:
         """Fit a calibration to scores `level` higher than these, if both classes have been seen."""
-        if self._n[False] and self._n[True]:
+        negative, positive = self._negative, self._positive
+        if negative.n and positive.n:
             unit = math.sqrt(self._mean_square)
             calibration.fit(
-                mean_positive=level + unit * self._mean[True],
-                mean_negative=level + unit * self._mean[False],
-                variance=0.5 * (self._variance[False] + self._variance[True]) * self._mean_square,
-                odds=self._n[True] / self._n[False],
+                mean_positive=level + unit * positive.mean,
+                mean_negative=level + unit * negative.mean,
+                variance=0.5 * (negative.variance + positive.variance) * self._mean_square,
+                odds=positive.n / negative.n,
             )
+
+
+class _ClassScores:
+    """The number of scores of a class, and their recent mean and variance."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.mean = 0.0
+        self.variance = 0.0

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from river import optim
-from scipy.linalg.blas import dasum, daxpy, ddot, dscal
+from scipy.linalg.blas import daxpy, ddot, dscal
 
 from river_oauc import losses
 from river_oauc.arrays import FloatArray
@@ -56,8 +56,7 @@ class KernelClassifier(OnlineAUCClassifier):
         self._support = SupportSet(
             kernel or _DEFAULT_KERNEL, (n_negative, n_positive), policy, compensation, seed
         )
-        self._scores = self._support.scores()
-        self._level = 0.0
+        self._find_level()
         self._statistics = ScoreStatistics()
 
     @property
@@ -106,7 +105,7 @@ class KernelClassifier(OnlineAUCClassifier):
         support.coefficients = coefficients
         support.n_offered[positive] += 1
         if self._stores(coefficient):
-            support.insert(x, row, positive, coefficient, w)
+            support.insert(x, row, itself, positive, coefficient, w)
         self._statistics.add(score - self._level, positive)
         self._find_level()
         self._statistics.fit(self._calibration, self._level)
@@ -115,20 +114,15 @@ class KernelClassifier(OnlineAUCClassifier):
         return True
 
     def _find_level(self) -> None:
-        """Find the scores of the stored examples, and what lies between those of the two classes.
+        """Find the scores of the stored examples, their class means, and what lies between these.
 
         From one step to the next, the scores of all examples may rise or fall together. What says
         something is how far a score lies above the others of its time.
         """
         support = self._support
         self._scores = support.scores()
-        levels = []
-        for positive in (False, True):
-            if support.n[positive]:
-                slots = support.slots(positive)
-                importance = support.importance[slots]
-                levels.append(ddot(importance, self._scores[slots]) / dasum(importance))
-        self._level = sum(levels) / max(len(levels), 1)
+        self._means = [support.mean(self._scores, False), support.mean(self._scores, True)]
+        self._level = sum(self._means) / (2 if all(support.n) else 1)
 
     def _resize(self, size: int) -> None:
         self._support.resize(size)
@@ -155,7 +149,6 @@ class _KernelMomentLearner(KernelClassifier):
         check_step(l2, lr)
         self.l2 = l2
         self.lr = lr
-        self._n_seen = 0
 
     @staticmethod
     @abc.abstractmethod
@@ -166,10 +159,6 @@ class _KernelMomentLearner(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"l2", "lr"}
 
-    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
-        super()._learn(x, positive, w)
-        self._n_seen += 1
-
     def _step(
         self, row: FloatArray, score: float, positive: bool, w: float
     ) -> tuple[FloatArray, float]:
@@ -177,25 +166,24 @@ class _KernelMomentLearner(KernelClassifier):
         if not support.n[not positive]:
             return support.coefficients, 0.0
         sign = 1.0 if positive else -1.0
-        other = support.slots(not positive)
-        importance = support.importance[other]
-        total = dasum(importance)
-        deviations = self._scores[other].copy()
-        mean = ddot(importance, deviations) / total
-        deviations -= mean
+        # Of the other class: in all other slots this is 0, and what they have does not matter.
+        importance = support.importance[not positive]
+        total, mean = support.totals[not positive], self._means[not positive]
+        deviations = self._scores - mean
         weighted_deviations = importance * deviations
         variance = ddot(weighted_deviations, deviations) / total
         pull, spread = self._coefficients(sign * (score - mean), variance)
 
-        step = step_size(self.l2, self.lr, self._n_seen)
-        coefficients = support.coefficients.copy()
-        dscal(1.0 - step * self.l2, coefficients)
+        step = step_size(self.l2, self.lr, sum(support.n_offered))
+        shrink = 1.0 - step * self.l2
         step *= w
         coefficient = sign * step * pull
         # The mean moves against the new example, and what deviates from it moves towards it.
-        others = coefficients[other]
-        daxpy(importance, others, len(others), -coefficient / total)
-        daxpy(weighted_deviations, others, len(others), -step * spread / total)
+        coefficients = weighted_deviations
+        n_slots = len(coefficients)
+        dscal(-step * spread / total, coefficients)
+        daxpy(importance, coefficients, n_slots, -coefficient / total)
+        daxpy(support.coefficients, coefficients, n_slots, shrink)
         return coefficients, coefficient
 
 
@@ -213,8 +201,9 @@ class OKAUCM(_KernelMomentLearner):
     Scale the features first: distances are all that it sees.
 
     A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
-    doubles, whatever the length of the stream. With 100 of each class and 30 features that is
-    about 60 microseconds.
+    doubles, whatever the length of the stream. With 100 of each class and 30 features an example
+    takes about 55 microseconds, scored and learned at once; 10 more if its features, such as scaled
+    ones, have changed in between.
 
     Parameters
     ----------

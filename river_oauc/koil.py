@@ -5,7 +5,6 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
-import numpy as np
 from scipy.linalg.blas import dscal
 
 from river_oauc.arrays import FloatArray
@@ -119,22 +118,23 @@ class KOIL(KernelClassifier):
         step = self.eta * self.C * w * sign
         coefficients = support.coefficients.copy()
         dscal(1.0 - self.eta, coefficients)
-        other = support.slots(not positive)
-        # lacking = 1 - sign (score - scores): what the pairs want for a margin of 1.
-        lacking = self._scores[other].copy()
-        lacking -= score - sign
-        lacking *= sign
-        violating = np.flatnonzero(lacking > 0.0)
-        if not len(lacking) or not (support.n[positive] or len(violating)):
+        if not support.n[not positive]:
             return coefficients, step
+        # Where a score of the other class has to be for a margin of 1.
+        bound = score - sign
+        other = support.slots(not positive)
+        scores = self._scores[other]
+        (violating,) = (scores > bound if positive else scores < bound).nonzero()
+        if not (support.n[positive] or len(violating)):
+            return coefficients, step
+        violating += other.start
         if len(violating) > self.k:
-            similarities, arrival = row[other][violating], support.arrival[other][violating]
-            violating = violating[k_nearest(similarities, arrival, self.k)]
+            violating = violating[k_nearest(row[violating], support.arrival[violating], self.k)]
         if self.loss == "l1":
-            coefficients[other][violating] -= step
+            coefficients[violating] -= step
             return coefficients, step * len(violating)
-        pulls = 2.0 * lacking[violating]
-        coefficients[other][violating] -= step * pulls
+        pulls = 2.0 * sign * (self._scores[violating] - bound)
+        coefficients[violating] -= step * pulls
         return coefficients, step * float(pulls.sum())
 
     def _stores(self, coefficient: float) -> bool:

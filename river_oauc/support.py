@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import weakref
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ddot
+from scipy.linalg.blas import dasum, ddot
 
 from river_oauc.arrays import FloatArray, resized
 from river_oauc.kernels import Kernel
 from river_oauc.parameters import check_choice
+from river_oauc.vectorizer import MAX_SQUARED_NORM
 
 __all__ = ["SupportSet", "k_nearest", "nearest"]
 
@@ -19,9 +22,13 @@ _FIRST_CAPACITY = 16
 # Similarities that differ by less than this part are ties: they may be one number, rounded twice.
 TIE = 1e-9
 
-
 # A vector with a smaller squared norm inherits nothing: its share would be too large a number.
 _SMALLEST_NORM = 1e-50
+
+# The last row that any set was asked for: by which set, what it depends on, and the row. It stands
+# beside the sets and not in one of them: being asked changes neither a set nor its copies.
+_Row = tuple[Callable[[], "SupportSet | None"], tuple[int, bytes], FloatArray]
+_last_row: _Row = (lambda: None, (0, b""), np.zeros(0))
 
 
 class SupportSet:
@@ -54,11 +61,18 @@ class SupportSet:
     ----------
     n
         Numbers of negative and of positive vectors.
+    n_stored
+        Numbers of negative and of positive vectors that have ever been stored.
     n_offered
         Numbers of negative and of positive examples there have been, stored or not. The reservoir
         needs them, and its owner counts.
-    vectors, coefficients, importance, arrival
-        The vectors, their coefficients, importance weights and places in the order of arrival.
+    vectors, coefficients, arrival
+        The vectors, their coefficients, and their places in the order of arrival, by slot.
+    importance
+        The importance weights of the negative and of the positive vectors, both for all slots: a
+        slot of the other class has a 0. So a sum over a class is one over all slots.
+    totals
+        The summed importance of the negative and of the positive vectors.
     gram
         The similarities of all pairs of vectors.
 
@@ -71,7 +85,8 @@ class SupportSet:
     >>> support = SupportSet(Linear(), budgets=(2, 2))
     >>> for value in (1.0, 2.0, 4.0):
     ...     x = np.array([value])
-    ...     support.insert(x, support.row(x), positive=True, coefficient=1.0)
+    ...     squared_norm = support.kernel.of_itself(x)
+    ...     support.insert(x, support.row(x), squared_norm, positive=True, coefficient=1.0)
     >>> support.vectors[support.slots(positive=True)].ravel()
     array([4., 2.])
 
@@ -98,8 +113,9 @@ class SupportSet:
         self.policy = policy
         self.compensation = compensation
         self.n = [0, 0]
+        self.n_stored = [0, 0]
         self.n_offered = [0, 0]
-        self._n_arrived = 0
+        self.totals = [0.0, 0.0]
         self._rng = random.Random(seed)
         # The negatives stand in the first slots and the positives behind them, with free slots
         # after each as long as its budget is not spent. Free slots have zeros everywhere.
@@ -108,7 +124,7 @@ class SupportSet:
         self.vectors: FloatArray = np.zeros((n_slots, 1))
         self.gram: FloatArray = np.zeros((n_slots, n_slots))
         self.coefficients: FloatArray = np.zeros(n_slots)
-        self.importance: FloatArray = np.zeros(n_slots)
+        self.importance: list[FloatArray] = [np.zeros(n_slots), np.zeros(n_slots)]
         self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
         # One over the similarity to itself; 0 for a vector too short to inherit anything.
         self._inverse_norms: FloatArray = np.zeros(n_slots)
@@ -119,7 +135,21 @@ class SupportSet:
         return slice(start, start + self.n[positive])
 
     def row(self, x: FloatArray) -> FloatArray:
-        """The similarity of `x` to the vector in each slot; 0 for a free slot."""
+        """The similarity of `x` to the vector in each slot; 0 for a free slot. Not to be changed.
+
+        An example is mostly learned right after it was scored. So the last row is kept, and found
+        again as long as no other vector has been stored.
+        """
+        global _last_row
+        # The count comes first: a vector that another thread stores meanwhile makes it obsolete.
+        asked = sum(self.n_stored), x.tobytes()
+        owner, answered, row = _last_row
+        if owner() is not self or answered != asked:
+            row = self._similarities(x)
+            _last_row = weakref.ref(self), asked, row
+        return row
+
+    def _similarities(self, x: FloatArray) -> FloatArray:
         if self.n == self._capacities:
             return self.kernel(x, self.vectors)
         row = np.zeros(len(self.vectors))
@@ -138,64 +168,85 @@ class SupportSet:
         scores: FloatArray = self.gram.dot(self.coefficients)
         return scores
 
+    def mean(self, values: FloatArray, positive: bool) -> float:
+        """The mean of one value a slot over a class, by importance; 0 for an empty class."""
+        if not self.n[positive]:
+            return 0.0
+        total: float = ddot(self.importance[positive], values)
+        return total / self.totals[positive]
+
     def insert(
-        self, x: FloatArray, row: FloatArray, positive: bool, coefficient: float, w: float = 1.0
+        self,
+        x: FloatArray,
+        row: FloatArray,
+        squared_norm: float,
+        positive: bool,
+        coefficient: float,
+        w: float = 1.0,
     ) -> None:
-        """Add a vector with its coefficient and importance; `row` is what `row(x)` has said."""
-        if self.n[positive] < self.budgets[positive]:
+        """Add a vector with its coefficient and importance.
+
+        `row` is what `row(x)` has said, and `squared_norm` is the similarity of `x` to itself.
+        """
+        is_full = self.n[positive] == self.budgets[positive]
+        if not is_full:
             if self.n[positive] == self._capacities[positive]:
                 row = self._double(positive, row)
             self.n[positive] += 1
-            self._put(self.slots(positive).stop - 1, x, row, coefficient, w)
-            return
         slots = self.slots(positive)
-        slot = self._given_up(positive)
+        slot = self._given_up(positive, slots) if is_full else slots.stop - 1
         if slot is None:
             self._pass_on(coefficient, row[slots], slots)
-        else:
-            lost = self.coefficients[slot]
-            similarities = self.gram[slot, slots].copy()
-            similarities[slot - slots.start] = row[slot]
-            self._put(slot, x, row, coefficient, w)
-            self._pass_on(lost, similarities, slots)
+            return
+        lost = self.coefficients[slot]
+        self.vectors[slot] = x
+        self.coefficients[slot] = coefficient
+        self.importance[positive][slot] = w
+        self.totals[positive] = dasum(self.importance[positive])
+        self.arrival[slot] = sum(self.n_stored)
+        self.n_stored[positive] += 1
+        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
+        self.gram[:, slot] = row
+        if is_full:
+            # The row is still that of the vector given up, but for the new column: it has what
+            # that vector has in common with each one that may be its heir, the new one included.
+            self._pass_on(lost, self.gram[slot, slots], slots)
+        self.gram[slot] = row
+        self.gram[slot, slot] = squared_norm
 
     def resize(self, size: int) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self.vectors = resized(self.vectors, len(self.vectors), size)
 
-    def _given_up(self, positive: bool) -> int | None:
+    def _given_up(self, positive: bool, slots: slice) -> int | None:
         """The slot whose vector goes, or None if the new one does."""
-        slots = self.slots(positive)
-        arrival = self.arrival[slots]
+        budget = self.budgets[positive]
         if self.policy == "fifo":
-            return int(slots.start + arrival.argmin())
+            # The slots have been filled in turn, and so they are emptied.
+            return int(slots.start + self.n_stored[positive] % budget)
         # One draw says both whether the new vector gets in, and in whose place.
         rank = self._rng.randrange(self.n_offered[positive])
-        if rank >= len(arrival):
+        if rank >= budget:
             return None
-        return int(slots.start + arrival.argsort()[rank])
-
-    def _put(self, slot: int, x: FloatArray, row: FloatArray, coefficient: float, w: float) -> None:
-        squared_norm = self.kernel.of_itself(x)
-        self.vectors[slot] = x
-        self.gram[slot] = row
-        self.gram[:, slot] = row
-        self.gram[slot, slot] = squared_norm
-        self.coefficients[slot] = coefficient
-        self.importance[slot] = w
-        self.arrival[slot] = self._n_arrived
-        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
-        self._n_arrived += 1
+        return int(slots.start + self.arrival[slots].argsort()[rank])
 
     def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
         """Let the most similar vector of a class inherit a coefficient."""
+        if self.compensation == "none":
+            return
         if self.compensation == "projection":
             shares = similarities * self._inverse_norms[slots]
-            heir = nearest(shares * similarities, self.arrival[slots])
-            self.coefficients[slots.start + heir] += coefficient * shares[heir]
-        elif self.compensation == "whole":
-            heir = nearest(similarities, self.arrival[slots])
-            self.coefficients[slots.start + heir] += coefficient
+            position = nearest(shares * similarities, self.arrival[slots])
+            coefficient *= shares[position]
+        else:
+            position = nearest(similarities, self.arrival[slots])
+        heir = slots.start + position
+        own = self.coefficients[heir]
+        self.coefficients[heir] += coefficient
+        # With coefficients that are too long no later example could be learned: then what is given
+        # up is lost.
+        if not ddot(self.coefficients, self.coefficients) <= MAX_SQUARED_NORM:
+            self.coefficients[heir] = own
 
     def _double(self, positive: bool, row: FloatArray) -> FloatArray:
         """Double the slots of a class; returns `row` for the new slots."""
@@ -207,7 +258,7 @@ class SupportSet:
         self.vectors = np.insert(self.vectors, at, 0.0, axis=0)
         self.gram = np.insert(np.insert(self.gram, at, 0.0, axis=0), at, 0.0, axis=1)
         self.coefficients = np.insert(self.coefficients, at, 0.0)
-        self.importance = np.insert(self.importance, at, 0.0)
+        self.importance = [np.insert(importance, at, 0.0) for importance in self.importance]
         self.arrival = np.insert(self.arrival, at, 0)
         self._inverse_norms = np.insert(self._inverse_norms, at, 0.0)
         return np.insert(row, at, 0.0)
@@ -224,13 +275,9 @@ def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
     2
 
     """
-    first = int(similarities.argmax())
-    largest = similarities[first]
-    is_tied = similarities >= largest - TIE * abs(largest)
-    if np.count_nonzero(is_tied) == 1:
-        return first
-    tied = np.flatnonzero(is_tied)
-    return int(tied[arrival[tied].argmin()])
+    largest = similarities.item(similarities.argmax())
+    (tied,) = (similarities >= largest - TIE * abs(largest)).nonzero()
+    return tied.item(0 if len(tied) == 1 else arrival[tied].argmin())
 
 
 def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> NDArray[np.intp]:
@@ -244,12 +291,15 @@ def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> ND
     array([1, 2])
 
     """
-    last = np.partition(similarities, -k)[-k]
+    # In place on a copy: half the cost of np.partition.
+    ordered = similarities.copy()
+    ordered.partition(-k)
+    last = ordered.item(-k)
     margin = TIE * abs(last)
-    chosen = np.flatnonzero(similarities >= last - margin)
+    chosen: NDArray[np.intp]
+    (chosen,) = (similarities >= last - margin).nonzero()
     if len(chosen) > k:
-        surely = np.flatnonzero(similarities > last + margin)
-        tied = np.setdiff1d(chosen, surely, assume_unique=True)
-        oldest = tied[arrival[tied].argsort()]
-        chosen = np.concatenate((surely, oldest[: k - len(surely)]))
+        # What is nearer than the tied comes before them, as if it were older than all.
+        ranks = np.where(similarities[chosen] > last + margin, -1, arrival[chosen])
+        chosen = chosen[ranks.argsort()[:k]]
     return chosen

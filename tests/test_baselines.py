@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import linear_model, optim
 from scipy import stats
-from test_linear import WILD_EXAMPLES, features, numbers_in, powers_of_ten, weights_of
+from test_contract import numbers_in
+from test_linear import features, weights_of
 
 from river_oauc import OAM, OLUBAUC, PAI, Perceptron
 
@@ -365,24 +366,6 @@ def test_a_pickled_model_goes_on_bit_for_bit(make):
     )
 
 
-@each_baseline
-def test_a_refused_example_changes_nothing_and_takes_no_chance(make):
-    stream = random_stream(60, 3, 0.4, seed=8)
-    model, unharmed = make(), make()
-    for i, example in enumerate(stream):
-        x, y, _ = example
-        learn(unharmed, [example])
-        learn(model, [example])
-        for bad in ({"x0": math.nan}, {"x0": "1"}, {**features(x), f"new{i}": math.inf}):
-            with pytest.raises(ValueError, match="feature"):
-                model.learn_one(bad, y)
-        with pytest.raises(ValueError, match="label"):
-            model.learn_one(features(x), "yes")
-        with pytest.raises(ValueError, match="weight"):
-            model.learn_one(features(x), y, -1.0)
-        assert_same_state(model, unharmed)
-
-
 # A passive-aggressive step is long only for a short vector, and the others for a long one.
 LONG_STEPS = {
     "Perceptron": (Perceptron(), 1e40),
@@ -469,49 +452,6 @@ def test_the_probability_is_an_increasing_function_of_the_score(make):
     scores = [model.score_one(features(x)) for x, _, _ in stream]
     probabilities = [model.predict_proba_one(features(x))[True] for x, _, _ in stream]
     np.testing.assert_array_equal(np.argsort(scores), np.argsort(probabilities))
-
-
-# Numbers at the edge -------------------------------------------------------------------------
-
-COSTS = powers_of_ten(-20, 20)
-WILD_MODELS = st.one_of(
-    st.just(Perceptron()),
-    st.builds(PAI, C=COSTS),
-    st.builds(
-        OAM,
-        C=COSTS,
-        buffer_size=st.integers(1, 3),
-        update=st.sampled_from(UPDATES),
-        weighting=st.sampled_from(WEIGHTINGS),
-        seed=st.just(0),
-    ),
-    st.builds(
-        OLUBAUC,
-        l2=COSTS,
-        margin=COSTS,
-        class_balanced=st.booleans(),
-        lr=st.none() | powers_of_ten(-20, 20) | st.just(optim.schedulers.InverseScaling(0.1)),
-    ),
-)
-
-
-@given(
-    stream=WILD_EXAMPLES, untrained=WILD_MODELS, prior=st.sampled_from(["balanced", "empirical"])
-)
-@settings(max_examples=200)
-def test_after_any_finite_example_the_model_is_finite_or_unchanged(stream, untrained, prior):
-    model = untrained.clone({"prior": prior})
-    for x, y, w in stream:
-        before = pickle.dumps(model)
-        try:
-            model.learn_one(x, y, w)
-        except ValueError as refusal:
-            assert any(word in str(refusal) for word in ("step size", "norm", "weight is"))
-            assert pickle.dumps(model) == before
-        assert all(math.isfinite(number) for number in numbers_in(model))
-        probabilities = model.predict_proba_one(x if math.hypot(*x.values()) <= 1e50 else {})
-        assert 0.0 <= probabilities[True] <= 1.0
-        assert probabilities[False] == 1.0 - probabilities[True]
 
 
 # Parameters ----------------------------------------------------------------------------------

@@ -54,7 +54,9 @@ def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: li
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 2
-    assert "usage: river-oauc" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("river-oauc") and error.endswith(" --help\n")
+    assert error.count("\n") == 1
 
 
 def test_arguments_come_from_the_process(

@@ -40,6 +40,7 @@ from river import (
     metrics,
     model_selection,
     multiclass,
+    optim,
     preprocessing,
 )
 
@@ -57,6 +58,7 @@ from river_oauc import (
     Perceptron,
 )
 from river_oauc.base import OnlineAUCClassifier
+from river_oauc.kernels import RBF, Linear, Polynomial
 
 if TYPE_CHECKING:
     from conftest import Backend
@@ -134,6 +136,22 @@ def state(obj: Any) -> Any:
         return [state(item) for item in obj]
     reduced = obj.__reduce_ex__(4)
     return reduced if isinstance(reduced, str) else [state(part) for part in reduced]
+
+
+def numbers_in(obj: Any) -> Iterator[float]:
+    """Every number that is kept in an object, however deep."""
+    if isinstance(obj, np.ndarray):
+        yield from obj.ravel().tolist()
+    elif isinstance(obj, float):
+        yield obj
+    elif isinstance(obj, dict):
+        for value in obj.values():
+            yield from numbers_in(value)
+    elif isinstance(obj, list | tuple):
+        for value in obj:
+            yield from numbers_in(value)
+    elif hasattr(obj, "__dict__"):
+        yield from numbers_in(vars(obj))
 
 
 def learned_state(model: OnlineAUCClassifier) -> Any:
@@ -773,6 +791,131 @@ def test_other_weights_are_refused(make: Factory, w: Any) -> None:
         with pytest.raises(ValueError, match="weight"):
             model.learn_many(X, y, pd.Series([1.0, 1.0, w], dtype=object))
         assert pickle.dumps(model) == before
+
+
+# Refusals --------------------------------------------------------------------------------------
+
+
+@each_case
+def test_refused_examples_between_others_change_nothing_and_take_no_chance(make: Factory) -> None:
+    model, unharmed = make(), make()
+    for i, (x, y) in enumerate(STREAM):
+        model.learn_one(x, y)
+        unharmed.learn_one(x, y)
+        for bad in ({"x0": math.nan}, {"x0": "1"}, {**x, f"new{i}": math.inf}):
+            with pytest.raises(ValueError, match="feature"):
+                model.learn_one(bad, y)
+        with pytest.raises(ValueError, match="label"):
+            model.learn_one(x, "yes")
+        with pytest.raises(ValueError, match="weight"):
+            model.learn_one(x, y, -1.0)
+        assert state(model) == state(unharmed)
+
+
+def powers_of_ten(low: float, high: float) -> st.SearchStrategy[float]:
+    return st.floats(low, high).map(lambda exponent: 10.0**exponent)
+
+
+SIZES = powers_of_ten(-20, 20)
+LEARNING_RATES = SIZES | st.just(optim.schedulers.InverseScaling(0.1))
+KERNELS = st.one_of(
+    st.builds(RBF, SIZES),
+    st.just(Linear()),
+    st.builds(Polynomial, st.integers(1, 5), SIZES, SIZES | st.just(0.0)),
+)
+POLICIES = st.sampled_from(["fifo", "reservoir"])
+BUDGETS = st.sampled_from([1, 2, (1, 3), 20])
+WILD_PARAMETERS: dict[type[OnlineAUCClassifier], dict[str, st.SearchStrategy[Any]]] = {
+    AutoOAUCM: {},
+    OAUCM: {"l2": SIZES, "lr": st.none() | LEARNING_RATES},
+    OAUCS: {"l2": SIZES, "lr": LEARNING_RATES},
+    OKAUCM: {
+        "kernel": KERNELS,
+        "l2": SIZES,
+        "lr": st.none() | LEARNING_RATES,
+        "budget": BUDGETS,
+        "policy": POLICIES,
+    },
+    OKAUCS: {
+        "kernel": KERNELS,
+        "l2": SIZES,
+        "lr": LEARNING_RATES,
+        "budget": BUDGETS,
+        "policy": POLICIES,
+    },
+    KOIL: {
+        "kernel": KERNELS,
+        "C": SIZES,
+        "eta": SIZES,
+        "budget": BUDGETS,
+        "k": st.integers(1, 3),
+        "loss": st.sampled_from(["l1", "l2"]),
+        "policy": POLICIES,
+    },
+    Perceptron: {},
+    PAI: {"C": SIZES},
+    OAM: {
+        "C": SIZES,
+        "buffer_size": st.integers(1, 3),
+        "update": st.sampled_from(["gradient", "sequential"]),
+        "weighting": st.sampled_from(["paper", "constant"]),
+    },
+    OLUBAUC: {
+        "l2": SIZES,
+        "margin": SIZES,
+        "class_balanced": st.booleans(),
+        "lr": st.none() | LEARNING_RATES,
+    },
+}
+
+WILD_SIZES = powers_of_ten(-300, 50) | powers_of_ten(45, 50) | powers_of_ten(-165, -130)
+WILD_VALUES = st.sampled_from([0.0, 1.0]) | st.builds(
+    math.copysign, WILD_SIZES, st.sampled_from([-1.0, 1.0])
+)
+WILD_WEIGHTS = st.sampled_from([0.0, 1.0, 1e50]) | powers_of_ten(-323, 50) | powers_of_ten(-3, 3)
+WILD_EXAMPLES = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from("abc"), WILD_VALUES, max_size=3),
+        st.booleans(),
+        WILD_WEIGHTS,
+    ),
+    min_size=2,
+    max_size=10,
+)
+
+
+def test_every_classifier_has_wild_parameters() -> None:
+    assert set(WILD_PARAMETERS) == set(CLASSIFIERS)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+@given(data=st.data(), stream=WILD_EXAMPLES)
+@settings(max_examples=80, deadline=None)
+def test_after_any_finite_example_a_model_is_finite_or_unchanged(
+    cls: type[OnlineAUCClassifier], data: st.DataObject, stream: list[tuple[Any, bool, float]]
+) -> None:
+    parameters = data.draw(st.fixed_dictionaries(WILD_PARAMETERS[cls]))
+    parameters["prior"] = data.draw(st.sampled_from(["balanced", "empirical"]))
+    if "seed" in inspect.signature(cls).parameters:
+        parameters["seed"] = 0
+    model = cls(**parameters)
+    for x, y, w in stream:
+        before = pickle.dumps(model)
+        try:
+            model.learn_one(x, y, w)
+        except ValueError as refusal:
+            # What is too large is to be scaled, be it the features or the step.
+            assert any(word in str(refusal) for word in ("scale", "weight is"))
+            assert pickle.dumps(model) == before
+        assert all(math.isfinite(number) for number in numbers_in(model))
+        try:
+            p = model.predict_proba_one(x)
+        except ValueError as refusal:
+            assert "scale" in str(refusal)
+        else:
+            assert 0.0 <= p[True] <= 1.0
+            assert p[False] == 1.0 - p[True]
+        assert 0.0 <= model.predict_proba_one({})[True] <= 1.0
 
 
 # Data frames -----------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from river import optim
-from test_linear import WILD_EXAMPLES, features, numbers_in, powers_of_ten
+from test_contract import numbers_in
+from test_linear import features
 
 from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS
+from river_oauc.calibration import Calibration, ScoreStatistics
 from river_oauc.kernels import RBF, Kernel, Linear, Polynomial
 
 KernelLearner = OKAUCM | OKAUCS | KOIL
@@ -434,24 +434,80 @@ def test_the_cost_of_a_step_does_not_grow_with_the_stream(learner, policy):
     assert late < 1.5 * early
 
 
-# Refusals ------------------------------------------------------------------------------------
-
-
 @each_model
-def test_a_refused_example_changes_nothing_and_takes_no_chance(make):
-    model, unharmed = make(), make()
-    for i, example in enumerate(random_stream(40, 3, seed=15)):
-        x, y, _ = example
-        learn(unharmed, [example])
+def test_the_level_is_half_way_between_the_class_means_of_the_stored_scores(make):
+    model = make()
+    for example in random_stream(80, 3, seed=20):
         learn(model, [example])
-        for bad in ({"x0": math.nan}, {"x0": "1"}, {**features(x), f"new{i}": math.inf}):
-            with pytest.raises(ValueError, match="feature"):
-                model.learn_one(bad, y)
-        with pytest.raises(ValueError, match="label"):
-            model.learn_one(features(x), "yes")
-        with pytest.raises(ValueError, match="weight"):
-            model.learn_one(features(x), y, -1.0)
-        assert_same_state(model, unharmed)
+        means = []
+        for label in (False, True):
+            slots = np.arange(len(model.support.vectors))[model.support.slots(label)]
+            if len(slots):
+                scores = [model.score_one(features(x)) for x in model.support.vectors[slots]]
+                means.append(np.average(scores, weights=model.support.importance[label][slots]))
+        assert model._level == pytest.approx(np.mean(means or [0.0]), rel=1e-9, abs=1e-12)
+
+
+def fading_weights(n: int, memory: int) -> np.ndarray:
+    """Of n values in an average that a new value enters with 1/t, but with 1/memory at least."""
+    rates = 1.0 / np.minimum(np.arange(1, n + 1), memory)
+    return rates * np.append(np.cumprod((1.0 - rates)[:0:-1])[::-1], 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 29, 31, 400])
+@pytest.mark.parametrize("level", [0.0, -3.0])
+def test_statistics_of_scores_are_fading_averages_in_units_of_the_recent_scores(n, level):
+    rng = np.random.default_rng(n)
+    positive = rng.random(n) < 0.4
+    positive[:2] = True, False
+    # The scores grow a hundredfold on the way.
+    scores = (rng.normal(size=n) + positive) * np.geomspace(1.0, 100.0, n)
+    statistics = ScoreStatistics()
+    calibration, expected = Calibration("empirical"), Calibration("empirical")
+    for score, label in zip(scores.tolist(), positive.tolist(), strict=True):
+        statistics.add(score, label)
+    statistics.fit(calibration, level)
+
+    units = [math.sqrt(fading_weights(t, 30) @ scores[:t] ** 2) for t in range(1, n + 1)]
+    means, variances = {}, {}
+    for label in (False, True):
+        own = (scores / units)[positive == label]
+        weights = fading_weights(len(own), 100)
+        assert weights.sum() == pytest.approx(1.0)
+        means[label] = level + units[-1] * (weights @ own)
+        variances[label] = units[-1] ** 2 * (weights @ (own - weights @ own) ** 2)
+    odds = positive.sum() / (~positive).sum()
+    expected.fit(means[True], means[False], (variances[False] + variances[True]) / 2, odds)
+    for name in ("slope", "midpoint", "log_odds"):
+        assert getattr(calibration, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+
+
+class Counting(RBF):
+    """Counts how often it is asked for similarities, on the class and not in the models."""
+
+    n_calls = 0
+
+    def __call__(self, x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        Counting.n_calls += 1
+        return super().__call__(x, vectors)
+
+
+@pytest.mark.parametrize("learner", [OKAUCM, OKAUCS, KOIL])
+def test_an_example_that_has_just_been_scored_is_not_compared_again(learner):
+    Counting.n_calls = 0
+    asked, spared = (learner(Counting(0.5), budget=3, seed=0) for _ in range(2))
+    for x, y, w in random_stream(60, 3, seed=21):
+        learn(spared, [(x, y, w)])
+        asked.predict_proba_one(features(-x))
+        asked.predict_proba_one(features(x))
+        before = Counting.n_calls
+        learn(asked, [(x, y, w)])
+        assert Counting.n_calls == before
+        assert_same_state(asked, spared)
+    assert Counting.n_calls > 100
+
+
+# Refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.5), Linear(), Polynomial(degree=3)])
@@ -547,51 +603,6 @@ def test_a_similarity_that_is_not_a_number_is_refused(learner):
                 with pytest.raises(ValueError):
                     model.learn_one({"a": 7.0}, y)
                 assert all(math.isfinite(number) for number in numbers_in(model))
-
-
-SIZES = powers_of_ten(-20, 20)
-WILD_KERNELS = st.one_of(
-    st.builds(RBF, SIZES),
-    st.just(Linear()),
-    st.builds(Polynomial, st.integers(1, 5), SIZES, SIZES | st.just(0.0)),
-)
-WILD_SETTINGS = {
-    "kernel": WILD_KERNELS,
-    "budget": st.sampled_from([1, 2, (1, 3), 20]),
-    "policy": st.sampled_from(["fifo", "reservoir"]),
-    "prior": st.sampled_from(["balanced", "empirical"]),
-    "seed": st.just(0),
-}
-WILD_MODELS = st.one_of(
-    st.builds(OKAUCM, l2=SIZES, lr=st.none() | SIZES, **WILD_SETTINGS),
-    st.builds(OKAUCS, l2=SIZES, lr=SIZES, **WILD_SETTINGS),
-    st.builds(
-        KOIL,
-        C=SIZES,
-        eta=SIZES,
-        k=st.integers(1, 3),
-        loss=st.sampled_from(["l1", "l2"]),
-        **WILD_SETTINGS,
-    ),
-)
-
-
-@given(stream=WILD_EXAMPLES, untrained=WILD_MODELS)
-@settings(max_examples=200)
-def test_after_any_finite_example_the_model_is_finite_or_unchanged(stream, untrained):
-    model = untrained.clone()
-    for x, y, w in stream:
-        before = pickle.dumps(model)
-        try:
-            model.learn_one(x, y, w)
-        except ValueError as refusal:
-            assert any(word in str(refusal) for word in ("scale", "norm", "weight is"))
-            assert pickle.dumps(model) == before
-        assert all(math.isfinite(number) for number in numbers_in(model))
-        probability = model.predict_proba_one(
-            {name: min(x[name], 1.0) for name in x if x[name] > 0}
-        )
-        assert 0.0 <= probability[True] <= 1.0
 
 
 # Parameters ----------------------------------------------------------------------------------

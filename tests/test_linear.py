@@ -6,8 +6,6 @@ import math
 import os
 import pickle
 import random
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import evaluate, metrics, optim, preprocessing
 from scipy import optimize, stats
+from test_contract import numbers_in
 
 from river_oauc import OAUCM, OAUCS
 from river_oauc.datasets import BENCHMARKS
@@ -409,63 +408,6 @@ def test_the_ten_thresholds_of_river_read_the_ranking(name):
 
 
 # Numbers at the edge -------------------------------------------------------------------------
-
-
-def numbers_in(state: Any) -> Iterator[float]:
-    """Every number in the state of an object, however deep."""
-    if isinstance(state, np.ndarray):
-        yield from state.ravel().tolist()
-    elif isinstance(state, float):
-        yield state
-    elif isinstance(state, dict):
-        for value in state.values():
-            yield from numbers_in(value)
-    elif isinstance(state, list | tuple):
-        for value in state:
-            yield from numbers_in(value)
-    elif hasattr(state, "__dict__"):
-        yield from numbers_in(vars(state))
-
-
-def powers_of_ten(low: float, high: float) -> st.SearchStrategy[float]:
-    return st.floats(low, high).map(lambda exponent: 10.0**exponent)
-
-
-SIZES = powers_of_ten(-300, 50) | powers_of_ten(45, 50) | powers_of_ten(-165, -130)
-VALUES = st.builds(math.copysign, SIZES, st.sampled_from([-1.0, 1.0])) | st.sampled_from([0.0, 1.0])
-IMPORTANCES = st.sampled_from([0.0, 1.0, 1e50]) | powers_of_ten(-323, 50) | powers_of_ten(-3, 3)
-WILD_EXAMPLES = st.lists(
-    st.tuples(
-        st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), st.booleans(), IMPORTANCES
-    ),
-    min_size=2,
-    max_size=10,
-)
-WILD_PARAMETERS = st.fixed_dictionaries(
-    {
-        "l2": powers_of_ten(-20, 20),
-        "lr": st.none() | powers_of_ten(-20, 20) | st.just(optim.schedulers.InverseScaling(0.1)),
-        "prior": st.sampled_from(["balanced", "empirical"]),
-    }
-)
-
-
-@both_learners
-@given(stream=WILD_EXAMPLES, parameters=WILD_PARAMETERS)
-@settings(max_examples=150, deadline=None)
-def test_after_any_finite_example_the_model_is_finite_or_unchanged(learner, stream, parameters):
-    model = learner(**parameters)
-    for x, y, w in stream:
-        before = pickle.dumps(model)
-        try:
-            model.learn_one(x, y, w)
-        except ValueError as refusal:
-            assert any(word in str(refusal) for word in ("step size", "norm", "weight is"))
-            assert pickle.dumps(model) == before
-        assert all(math.isfinite(number) for number in numbers_in(model))
-        probabilities = model.predict_proba_one(x if math.hypot(*x.values()) <= 1e50 else {})
-        assert 0.0 <= probabilities[True] <= 1.0
-        assert probabilities[False] == 1.0 - probabilities[True]
 
 
 @pytest.mark.parametrize("w", [5e-324, 1e-51, 1e51])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import math
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +18,10 @@ from hypothesis import strategies as st
 
 from river_oauc.experiments import protocol
 from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.files import replace_file
 from river_oauc.experiments.methods import TABLES, Table
 from river_oauc.experiments.protocol import Cell, Outcome
-from river_oauc.experiments.results import ResultsFile, header, replace_file
+from river_oauc.experiments.results import ResultsFile, header
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {
@@ -91,7 +96,8 @@ def test_cut_at_any_byte(path: Path) -> None:
     for end in [*range(0, 60), *range(n_header - 2, len(whole) + 1)]:
         path.write_bytes(whole[:end])
         with ResultsFile(path, TABLE) as results:
-            n_lines = max(whole[:end].count(b"\n") - 1, 0)
+            # A line that lacks nothing but its end is whole.
+            n_lines = max(whole[: end + 1].count(b"\n") - 1, 0)
             assert list(results.outcomes) == list(OUTCOMES)[:n_lines]
             for cell, outcome in OUTCOMES.items():
                 if cell not in results.outcomes:
@@ -141,6 +147,12 @@ def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
     assert read(path) == OUTCOMES
 
 
+def line_with(**changes: object) -> bytes:
+    """The line of an outcome, changed."""
+    content = {"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}
+    return json.dumps(content | changes).encode()
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -149,16 +161,27 @@ def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
         b"[]",
         b"null",
         b"\xff",
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7',
-        b'{"dataset": "hearts", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 20, "auc": 0.7, "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 1.7, "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": NaN, "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": "x", "setting": {"l2": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"C": 1.0}}',
-        b'{"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": 1.0}',
-        b'{"dataset": [], "method": {}, "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}',
+        b"[" * 100_000,
+        line_with()[:-20],
+        line_with(dataset="hearts"),
+        line_with(dataset=[]),
+        line_with(method="OAUC"),
+        line_with(method={}),
+        line_with(run=20),
+        line_with(run=-1),
+        line_with(run=0.0),
+        line_with(run=True),
+        line_with(auc=1.7),
+        line_with(auc=math.nan),
+        line_with(auc=True),
+        line_with(auc="x"),
+        line_with(setting=1.0),
+        line_with(setting={"C": 1.0}),
+        line_with(setting={"l2": "x"}),
+        line_with(setting={"l2": [1.0]}),
+        line_with(setting={"l2": -1.0}),
+        line_with(setting={"l2": 3.0}),
+        line_with(note="the good one"),
     ],
 )
 def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) -> None:
@@ -169,6 +192,35 @@ def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) ->
     with pytest.raises(UserError, match=r"line 3 is damaged; remove that line"):
         read(path)
     assert path.read_bytes() == damaged
+
+
+def test_a_line_that_stands_twice_counts_once(path: Path) -> None:
+    fill(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"".join(whole.splitlines(keepends=True)[2:4]))
+    with ResultsFile(path, TABLE) as results:
+        assert results.outcomes == OUTCOMES
+        results.sort()
+    assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
+
+
+def test_of_two_lines_that_contradict_none_is_dropped(path: Path) -> None:
+    fill(path)
+    before = path.read_bytes() + line_with(run=1, auc=0.25) + b"\n"
+    path.write_bytes(before)
+    with pytest.raises(UserError, match="line 6 contradicts line 2; remove one of them"):
+        read(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("tail", [b"dear diary", b"\0\0\0", b'{"data": 1}', line_with(auc=2.0)])
+def test_an_end_that_is_not_ours_is_left_alone(path: Path, tail: bytes) -> None:
+    fill(path)
+    before = path.read_bytes() + tail
+    path.write_bytes(before)
+    with pytest.raises(UserError, match="line 6 is damaged"):
+        read(path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
@@ -187,7 +239,9 @@ def test_one_process_at_a_time(path: Path) -> None:
     command = [sys.executable, "-c", program, str(path)]
     with ResultsFile(path, TABLE):
         refused = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert refused.stdout == f"{path} is being written by another process\n"
+    assert refused.stdout == (
+        f"{path} is being written by another process; wait for its end, or choose another --out\n"
+    )
     opened = subprocess.run(command, capture_output=True, text=True, check=True)
     assert opened.stdout == "opened\n"
 
@@ -199,23 +253,42 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
             read(path)
 
 
-def test_a_full_disk_is_said(path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("needs /dev/full")
+@contextlib.contextmanager
+def disk_that_ends_at(size: int) -> Iterator[None]:
+    resource = pytest.importorskip("resource", reason="no limits on this system")
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def test_a_full_disk_costs_no_result(path: Path) -> None:
+    fill(path)
+    cell, outcome = Cell("heart", "OAUC-M", 2), Outcome(0.75, {"l2": 1.0})
+    # Room for a part of the line.
+    with disk_that_ends_at(path.stat().st_size + 10):
+        with pytest.raises(UserError, match="can't be read or written: File too large"):
+            with ResultsFile(path, TABLE) as results:
+                results.add(cell, outcome)
+    assert results.outcomes == read(path) == OUTCOMES
     with ResultsFile(path, TABLE) as results:
-        with full.open("wb", buffering=0) as file:
-            results._file, kept = file, results._file
-            with pytest.raises(UserError, match="can't be read or written: No space left"):
-                results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
-            results._file = kept
-        assert not results.outcomes
+        results.add(cell, outcome)
+    assert read(path) == {**OUTCOMES, cell: outcome}
 
 
-def test_replacing_a_file_leaves_the_old_one_if_it_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_replacing_a_file_leaves_the_old_one_if_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def fail(file: int) -> None:
+        raise error
+
     path = tmp_path / "table.md"
     replace_file(path, b"old")
-    (tmp_path / ".table.md.tmp").mkdir()
-    with pytest.raises(OSError):
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(error):
         replace_file(path, b"new")
+    assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
     assert path.read_bytes() == b"old"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import copy
 import itertools
 import pickle
 import random
+import weakref
 from typing import Any
 
 import numpy as np
@@ -38,7 +40,8 @@ def offer(
 ) -> None:
     """Insert a vector as a learner does."""
     support.n_offered[positive] += 1
-    support.insert(x, support.row(x), positive, coefficient, w)
+    squared_norm = support.kernel.of_itself(x)
+    support.insert(x, support.row(x), squared_norm, positive, coefficient, w)
 
 
 def by_age(support: SupportSet, positive: bool) -> np.ndarray:
@@ -101,7 +104,10 @@ def assert_holds(support: SupportSet, plain: PlainSupport) -> None:
             vectors, coefficients, importance = zip(*expected, strict=True)
             assert support.vectors[slots].tolist() == [x.tolist() for x in vectors]
             assert support.coefficients[slots] == pytest.approx(coefficients, rel=1e-9, abs=1e-9)
-            assert support.importance[slots].tolist() == list(importance)
+            assert support.importance[positive][slots].tolist() == list(importance)
+            assert support.totals[positive] == pytest.approx(sum(importance), rel=1e-14)
+        others = np.setdiff1d(np.arange(len(support.vectors)), slots)
+        assert not support.importance[positive][others].any()
 
 
 def assert_gram_is_in_step(support: SupportSet, formula: reference.Kernel) -> None:
@@ -117,7 +123,6 @@ def assert_gram_is_in_step(support: SupportSet, formula: reference.Kernel) -> No
     assert not support.gram[:, free].any()
     assert not support.vectors[free].any()
     assert not support.coefficients[free].any()
-    assert not support.importance[free].any()
 
 
 # Against plain lists -------------------------------------------------------------------------
@@ -193,6 +198,22 @@ def test_the_scores_of_the_stored_vectors_are_those_of_a_fresh_look(kernel, form
             expected = [support.score(support.row(x)) for x in vectors]
             scores = support.scores()[support.slots(positive)]
             assert scores == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_mean_is_that_of_a_class_by_importance():
+    rng = np.random.default_rng(2)
+    support = SupportSet(RBF(), (5, 20))
+    support.resize(2)
+    assert support.mean(np.ones(len(support.vectors)), True) == 0.0
+    for _ in range(60):
+        offer(support, rng.normal(size=2), bool(rng.random() < 0.5), w=rng.uniform(0.1, 3.0))
+        values = rng.normal(size=len(support.vectors))
+        for positive in (False, True):
+            slots = by_age(support, positive)
+            if len(slots):
+                importance = support.importance[positive][slots]
+                expected = np.average(values[slots], weights=importance)
+                assert support.mean(values, positive) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 # What is given up ----------------------------------------------------------------------------
@@ -391,6 +412,7 @@ def test_memory_is_that_of_the_vectors_and_the_gram_matrix():
 
     def bytes_held() -> int:
         arrays = [value for value in vars(support).values() if isinstance(value, np.ndarray)]
+        arrays += support.importance
         assert all(array.base is None for array in arrays)
         return sum(array.nbytes for array in arrays)
 
@@ -398,7 +420,7 @@ def test_memory_is_that_of_the_vectors_and_the_gram_matrix():
         offer(support, rng.normal(size=p), False)
         offer(support, rng.normal(size=p), True)
     steady = bytes_held()
-    lists = 4 * 2 * budget
+    lists = 5 * 2 * budget
     assert steady == 8 * (2 * budget * p + 4 * budget**2 + lists)
     for _ in range(1_000):
         offer(support, rng.normal(size=p), bool(rng.random() < 0.5))
@@ -476,6 +498,98 @@ def test_only_the_similarities_of_the_new_vector_are_computed(policy):
         offer(support, np.array([float(value)]), value % 3 > 0)
         # One with each stored vector, and one with itself.
         assert kernel.n_asked - before <= n_stored + 1
+
+
+# The last row --------------------------------------------------------------------------------
+
+
+def filled(kernel: Kernel, seed: int = 0) -> SupportSet:
+    rng = np.random.default_rng(seed)
+    support = SupportSet(kernel, (3, 3))
+    support.resize(2)
+    for i in range(10):
+        offer(support, rng.normal(size=2), i % 2 > 0, rng.normal())
+    return support
+
+
+def fresh_row(support: SupportSet, x: np.ndarray) -> list[float]:
+    """Of a set without free slots."""
+    return support.kernel(x, support.vectors).tolist()
+
+
+def test_a_row_is_computed_once_until_another_vector_is_stored():
+    kernel = Counting()
+    support = filled(kernel)
+    x, z = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    rows = [fresh_row(support, x)]
+    for _ in range(3):
+        offer(support, z, True)
+        z = -2.0 * z
+        before = kernel.n_asked
+        rows += [support.row(x.copy()).tolist() for _ in range(3)]
+        assert kernel.n_asked - before == 6
+        assert rows[-3:] == [fresh_row(support, x)] * 3
+        assert rows[-3] != rows[-4]
+        # Another example has another row.
+        assert support.row(z).tolist() == fresh_row(support, z) != rows[-1]
+        assert support.row(x).tolist() == rows[-1]
+
+
+def test_a_row_is_computed_again_for_more_features():
+    support = filled(RBF())
+    support.row(np.array([1.0, 2.0]))
+    support.resize(3)
+    for x in (np.array([1.0, 2.0, 0.0]), np.array([1.0, 2.0, 5.0])):
+        assert support.row(x).tolist() == fresh_row(support, x)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [lambda support: pickle.loads(pickle.dumps(support)), copy.deepcopy],
+    ids=["pickle", "deepcopy"],
+)
+def test_no_set_is_given_the_row_of_another_one(copied):
+    first, x = filled(RBF()), np.array([1.0, 2.0])
+    second, third = copied(first), filled(RBF(), seed=1)
+    offer(first, np.array([9.0, 9.0]), True)
+    offer(second, np.array([1.0, 2.0]), True)
+    offer(third, np.array([1.0, 1.0]), True)
+    assert first.n_stored == second.n_stored == third.n_stored
+    rows = [support.row(x).tolist() for support in (first, second, third, first, second)]
+    assert rows == [fresh_row(support, x) for support in (first, second, third, first, second)]
+    assert len({tuple(row) for row in rows}) == 3
+
+
+def test_being_asked_for_a_row_leaves_no_trace():
+    support = filled(RBF())
+    attributes, before = list(vars(support)), pickle.dumps(support)
+    support.row(np.array([1.0, 2.0]))
+    assert list(vars(support)) == attributes
+    assert pickle.dumps(support) == before
+    alive = weakref.ref(support)
+    del support
+    assert alive() is None
+
+
+class Meddling(RBF):
+    """Calls something the next time that it is asked for similarities, but after they are known."""
+
+    meddle: Any = None
+
+    def __call__(self, x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        row = super().__call__(x, vectors)
+        meddle, Meddling.meddle = Meddling.meddle, None
+        if meddle:
+            meddle()
+        return row
+
+
+def test_a_row_that_is_out_of_date_when_it_is_ready_is_not_kept():
+    support = filled(Meddling())
+    x, z = np.array([1.0, 2.0]), np.array([0.5, 3.0])
+    Meddling.meddle = lambda: offer(support, z, True)
+    obsolete = support.row(x).tolist()
+    assert support.row(x).tolist() == fresh_row(support, x) != obsolete
 
 
 # Nearest -------------------------------------------------------------------------------------

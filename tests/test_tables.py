@@ -171,6 +171,30 @@ def test_workers_die_with_a_killed_parent(tmp_path: Path) -> None:
     wait_for(lambda: not any(map(_is_worker, children)), seconds=20)
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
+def test_interrupted_while_the_workers_start(tmp_path: Path) -> None:
+    """A terminal interrupts all of them; none must print what it was just importing."""
+    process = subprocess.Popen(
+        command("linear", *SMALL, "--jobs", "2", "--out", str(tmp_path)),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        # Whoever waits for both finds them before they have imported anything.
+        workers = wait_for(
+            lambda: (found := list(filter(_is_worker, _children(process.pid))))[1:] and found
+        )
+        assert all(map(_never_sees_interrupts, workers))
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, error) == (130, "river-oauc: interrupted\n")
+    assert lines(tmp_path) == []
+    assert not any(map(_is_worker, workers))
+
+
 def wait_for(condition: Callable[[], T], seconds: float = 60) -> T:
     """What the condition says as soon as it is not nothing."""
     deadline = time.monotonic() + seconds
@@ -189,6 +213,13 @@ def _is_worker(pid: int) -> bool:
         return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
+
+
+def _never_sees_interrupts(pid: int) -> bool:
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return bool(int(status["SigBlk"], 16) >> (signal.SIGINT - 1) & 1)
 
 
 def _seconds_of_work(pid: int) -> float:
@@ -242,7 +273,10 @@ def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: li
     with pytest.raises(SystemExit) as exit_:
         main(["tables", *arguments])
     assert exit_.value.code == 2
-    assert "usage: river-oauc tables" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("river-oauc tables: ")
+    assert error.endswith("; see river-oauc tables --help\n")
+    assert error.count("\n") == 1
 
 
 def test_a_directory_that_cannot_be_made(
@@ -305,7 +339,7 @@ def test_a_set_that_is_not_to_be_had(
     out = tmp_path / "out"
     assert main(["tables", "linear", "--datasets", "heart", "--out", str(out)]) == 2
     assert capsys.readouterr().err == "river-oauc: no network\n"
-    assert contents(out) == {}
+    assert not out.exists()
 
 
 def test_names_are_easy_to_type() -> None:
@@ -357,6 +391,25 @@ def test_a_worker_that_is_killed_is_said() -> None:
     with pytest.raises(UserError, match="a worker process has died"):
         list(finished)
     assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(process: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", refuse)
+    with pytest.raises(UserError, match=r"can't be started: Resource .*; use fewer --jobs"):
+        list(run_cells(TABLES["linear"](), CELLS, jobs=2))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_cell_that_has_no_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def swell(table: Table, cell: Cell) -> Outcome:
+        raise MemoryError
+
+    monkeypatch.setattr(workers, "run_cell", swell)
+    with pytest.raises(UserError, match="not enough memory for Perceptron on segment; fewer"):
+        list(run_cells(TABLES["linear"](), CELLS, jobs=1))
 
 
 def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

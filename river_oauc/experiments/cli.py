@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
+import os
 import sys
+import typing
 from collections.abc import Sequence
 
 from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.text import one_line
 
 __all__ = ["main"]
 
@@ -15,7 +19,10 @@ _NEEDED = ("matplotlib", "rich", "threadpoolctl")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; 2 means that the request can't be met.
+    """Run a command and return its exit code.
+
+    It is 2 if the request can't be met, and 130 if it was interrupted, with one line on the error
+    stream either way.
 
     Parameters
     ----------
@@ -25,22 +32,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if any(importlib.util.find_spec(package) is None for package in _NEEDED):
         return _refuse('install the extra with `pip install "river-oauc[experiments]"`')
-    args = _parser().parse_args(argv)
     try:
+        args = _parser().parse_args(argv)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A table with a question mark in it is better than none.
+            sys.stdout.reconfigure(errors="replace")
         code: int = args.run(args)
+        _flush_output()
     except UserError as error:
         return _refuse(str(error))
+    except OSError as error:
+        # What a command knows how to explain, it has. This is the output, for one: a full disk.
+        _discard_output()
+        return _refuse(str(error))
+    except MemoryError:
+        return _refuse("there is not enough memory for this; ask for less")
     except KeyboardInterrupt:
         print("river-oauc: interrupted", file=sys.stderr)
         return 130
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses in one line, like everything else here."""
+
+    def error(self, message: str) -> typing.NoReturn:
+        self.exit(2, f"{self.prog}: {one_line(message)}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
     # Imported here because they need the extra.
     from river_oauc.experiments import compare, datasets_command, speed, tables
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="river-oauc", description="Online AUC maximisation for river, on your machine."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -57,6 +81,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _refuse(reason: str) -> int:
-    # One line, whatever a file name or a cell may hold.
-    print(f"river-oauc: {' '.join(reason.splitlines())}", file=sys.stderr)
+    print(f"river-oauc: {one_line(reason)}", file=sys.stderr)
     return 2
+
+
+def _flush_output() -> None:
+    # A process may have been started without an output.
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _discard_output() -> None:
+    """Keep Python from failing once more when it ends and writes what is left."""
+    try:
+        _flush_output()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import pathlib
 from collections.abc import Sequence
 
@@ -14,7 +16,13 @@ from river_oauc.experiments.csv_file import MAX_CATEGORIES, csv_stream
 from river_oauc.experiments.errors import UserError
 from river_oauc.experiments.models import ARF, CONTENDERS, Contender, select
 from river_oauc.experiments.race import SCALERS, Contest, race
-from river_oauc.experiments.streams import DEFAULT_SET, Stream, named_stream
+from river_oauc.experiments.streams import (
+    DEFAULT_SET,
+    Stream,
+    known_sets,
+    named_stream,
+    nearest,
+)
 from river_oauc.experiments.terminal import plain_table, positive_int, progress_bar, say
 
 __all__ = ["add_arguments", "run"]
@@ -26,8 +34,12 @@ Predict, score, then learn. ROCAUC(): the same by river.metrics.ROCAUC().
 pipeline, scaler included, nothing subtracted.
 memory: of the whole pipeline as river counts it, which is numpy arrays twice."""
 
+# From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
+# error), and nobody needs to be told.
+ENOUGH = 100
 
-_BY_DEFAULT = ", ".join(contender.name for contender in CONTENDERS if contender.by_default)
+_NAMES = [contender.name for contender in CONTENDERS]
+_BY_DEFAULT = [contender.name for contender in CONTENDERS if contender.by_default]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         nargs="+",
-        choices=[contender.name for contender in CONTENDERS],
+        type=_model,
         metavar="MODEL",
-        help=f"which learners, of %(choices)s (default: {_BY_DEFAULT})",
+        help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)})",
     )
     parser.add_argument("--arf", action="store_true", help=f"{ARF} too, about 100 times slower")
     parser.add_argument(
@@ -87,6 +99,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _model(name: str) -> str:
+    """The name of a learner.
+
+    Examples
+    --------
+
+    >>> _model("oaucm")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: unknown model 'oaucm' (did you mean 'OAUCM'?); the known ones are
+    AutoOAUCM, ...
+
+    """
+    if name in known_sets():
+        raise argparse.ArgumentTypeError(f"{name!r} is a set; it goes in front of --models")
+    if name not in _NAMES:
+        raise argparse.ArgumentTypeError(
+            f"unknown model {name!r}{nearest(name, _NAMES)}; the known ones are {', '.join(_NAMES)}"
+        )
+    return name
+
+
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, draw the figure."""
     # Heavy, and of no use to the other commands.
@@ -113,6 +146,8 @@ def run(args: argparse.Namespace) -> int:
     say(console, _description(stream, args.scaler), style="bold")
     console.print(_table(contests))
     say(console, LEGEND, style="dim")
+    if warning := _warning(stream):
+        say(console, warning)
     draw_curves(
         [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
         args.plot,
@@ -125,6 +160,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _stream(args: argparse.Namespace) -> Stream:
     if args.csv is None:
+        if args.set not in (None, *known_sets()) and os.path.isfile(args.set):
+            raise UserError(
+                f"{args.set} is a file: write --csv {args.set} --target COLUMN --positive VALUE"
+            )
         if args.target is not None or args.positive is not None:
             raise UserError("--target and --positive go with --csv FILE")
         shuffle = True if args.shuffle is None else args.shuffle
@@ -135,6 +174,8 @@ def _stream(args: argparse.Namespace) -> Stream:
         raise UserError(f"either the set {args.set!r} or --csv {args.csv}, not both")
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
+    if os.path.realpath(args.csv) == os.path.realpath(args.plot):
+        raise UserError(f"the figure would take the place of {args.csv}; choose another --plot")
     return csv_stream(
         args.csv,
         target=args.target,
@@ -146,7 +187,7 @@ def _stream(args: argparse.Namespace) -> Stream:
 
 
 def _contenders(args: argparse.Namespace) -> Sequence[Contender]:
-    names = args.models or [contender.name for contender in CONTENDERS if contender.by_default]
+    names = args.models or _BY_DEFAULT
     return select([*names, ARF] if args.arf else names)
 
 
@@ -162,8 +203,38 @@ def _headline(contests: Sequence[Contest]) -> str:
 
 def _description(stream: Stream, scaler: str) -> str:
     return (
-        f"{stream.title}: {stream.size:,} examples, {stream.positives / stream.size:.1%} positive,"
-        f" behind {SCALERS[scaler].__name__}"
+        f"{stream.title}: {stream.size:,} examples, {_share(stream.positives, stream.size)} "
+        f"positive, behind {SCALERS[scaler].__name__}"
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    """A share in percent, with as many digits as it takes to tell it from none and from all.
+
+    Examples
+    --------
+
+    >>> _share(1, 3), _share(1, 3_000), _share(2_999, 3_000)
+    ('33.3%', '0.033%', '99.967%')
+
+    """
+    rarer = min(part, whole - part) / whole
+    return f"{part / whole:.{max(1, -1 - math.floor(math.log10(rarer)))}%}"
+
+
+def _warning(stream: Stream) -> str | None:
+    """What to keep in mind if one class is so small that chance decides.
+
+    The variance of an AUC is at most a quarter of one over the size of the smaller class.
+    """
+    fewer = min(stream.positives, stream.size - stream.positives)
+    if fewer >= ENOUGH:
+        return None
+    kind = "positive" if fewer == stream.positives else "negative"
+    are = "is" if fewer == 1 else "are"
+    return (
+        f"Only {fewer} of the examples {are} {kind}: chance alone moves an AUC by "
+        f"{0.5 / math.sqrt(fewer):.2f} (one standard error, at most)"
     )
 
 

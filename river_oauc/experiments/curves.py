@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import pathlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.errors import UserError, reason
+from river_oauc.experiments.files import check_replaceable, replace_file
 
 __all__ = ["Curve", "check_writable", "draw_curves"]
 
@@ -43,13 +47,8 @@ def check_writable(path: pathlib.Path) -> None:
     """
     if path.suffix.lower() != ".png":
         raise UserError(f"{path}: the figure is a PNG, its name must end in .png")
-    existed = path.exists()
-    try:
-        path.open("ab").close()
-    except OSError as error:
-        raise UserError(f"{path}: the figure can't be written: {error.strerror}") from error
-    if not existed:
-        path.unlink()
+    with _refusals(path):
+        check_replaceable(path)
 
 
 def draw_curves(curves: Sequence[Curve], path: pathlib.Path, *, title: str, subtitle: str) -> None:
@@ -81,7 +80,22 @@ def draw_curves(curves: Sequence[Curve], path: pathlib.Path, *, title: str, subt
     axes.set_xlim(0, max(curve.seen[-1] for curve in curves))
     _label_ends(axes, curves, looks)
     _dress(axes, title, subtitle)
-    figure.savefig(path, format="png")
+    png = io.BytesIO()
+    with warnings.catch_warnings():
+        # A file name may have characters that the font lacks: an empty box will do.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(png, format="png")
+    with _refusals(path):
+        replace_file(path, png.getvalue())
+
+
+@contextlib.contextmanager
+def _refusals(path: pathlib.Path) -> Iterator[None]:
+    """Say what the system refuses in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: the figure can't be written: {reason(error)}") from error
 
 
 def _looks(curves: Sequence[Curve]) -> list[dict[str, Any]]:
@@ -179,6 +193,8 @@ def _dress(axes: Axes, title: str, subtitle: str) -> None:
         textcoords="offset points",
         fontsize=9.5,
         color=_GREY,
+        # A file name may have dollar signs.
+        parse_math=False,
     )
     low, high = axes.get_ylim()
     if low < 0.5 < high:

@@ -40,7 +40,8 @@ def pipeline(model: base.Classifier, scaler: str, text_features: Sequence[str]) 
     if not text_features:
         return SCALERS[scaler]() | model
     scaled = compose.SelectType(numbers.Number) | SCALERS[scaler]()
-    encoded = compose.Select(*text_features) | preprocessing.OneHotEncoder()
+    # By type: `compose.Select` wants every feature that it was given to be there.
+    encoded = compose.SelectType(str) | preprocessing.OneHotEncoder()
     return (scaled + encoded) | model
 
 
@@ -67,6 +68,8 @@ class Contest:
         What `evaluate.progressive_val_score` would report with `metrics.ROCAUC()`.
     nanoseconds
         Wall-clock time spent in `predict_proba_one` and `learn_one` of the whole model.
+    n_examples
+        The number of examples so far.
     seen
         The number of examples at each checkpoint at which an AUC was defined.
     curve
@@ -83,7 +86,7 @@ class Contest:
         self.nanoseconds = 0
         self.seen: list[int] = []
         self.curve: list[float] = []
-        self._n_examples = 0
+        self.n_examples = 0
         self._n_positives = 0
 
     def follow(self, examples: Sequence[Example]) -> None:
@@ -104,17 +107,17 @@ class Contest:
             taught = clock()
             learn(x, y)
             self.nanoseconds += clock() - taught + answered - asked
+            self.n_examples += 1
+            self._n_positives += y
 
-        self._n_examples += len(examples)
-        self._n_positives += sum(y for _, y in examples)
-        if 0 < self._n_positives < self._n_examples:
-            self.seen.append(self._n_examples)
+        if 0 < self._n_positives < self.n_examples:
+            self.seen.append(self.n_examples)
             self.curve.append(self.exact.get())
 
     @property
     def microseconds_per_example(self) -> float:
         """Mean time of predicting and learning one example."""
-        return self.nanoseconds / self._n_examples / 1e3
+        return self.nanoseconds / self.n_examples / 1e3
 
     @property
     def memory(self) -> str:
@@ -163,9 +166,12 @@ def race(
         for contest in contests:
             try:
                 contest.follow(part)
-            except ValueError as error:
-                # Numbers so large that a scaler makes NaN of them, for one.
-                raise UserError(f"{contest.name} refuses an example: {error}") from error
+            except (ValueError, ArithmeticError) as error:
+                # Numbers so far apart that a scaler makes infinities of them, for one.
+                raise UserError(
+                    f"{contest.name} behind {SCALERS[scaler].__name__} can't take example "
+                    f"{contest.n_examples + 1:,}: {error}; --models picks others"
+                ) from error
         on_progress(len(part))
     return contests
 

@@ -19,14 +19,16 @@ from collections.abc import Iterator, Mapping
 
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.experiments import protocol
-from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.errors import UserError, reason
+from river_oauc.experiments.files import check_replaceable, replace_file
 from river_oauc.experiments.methods import Table
 from river_oauc.experiments.protocol import Cell, Outcome
+from river_oauc.experiments.text import shorten
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["ResultsFile", "header", "replace_file"]
+__all__ = ["ResultsFile", "header"]
 
 FORMAT = 1
 
@@ -50,7 +52,8 @@ def header(table: Table) -> dict[str, typing.Any]:
 class ResultsFile:
     """The outcomes of a table so far, in memory and on the disk.
 
-    While it is open, no other process can open it.
+    While it is open, no other process can open it. What is not wholly understood is refused, and
+    left as it is: no outcome is ever overwritten.
 
     Parameters
     ----------
@@ -70,17 +73,17 @@ class ResultsFile:
         self.path = path
         self._table = table
         self._first_line = _line(header(table))
+        self._n_bytes = 0
         self.outcomes: dict[Cell, Outcome] = {}
 
     def __enter__(self) -> typing.Self:
         with self._refusals():
-            self._file = self.path.open("a+b")
-        try:
-            self._lock()
-            self._read()
-        except BaseException:
-            self._file.close()
-            raise
+            self._open()
+            try:
+                self._read()
+            except BaseException:
+                self._file.close()
+                raise
         return self
 
     def __exit__(
@@ -89,16 +92,18 @@ class ResultsFile:
         error: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
-        self._file.close()
+        with self._refusals():
+            self._file.close()
 
     def add(self, cell: Cell, outcome: Outcome) -> None:
         """Append an outcome, and return when it is on the disk."""
         with self._refusals():
+            self._check_untouched()
             self._append(_outcome_line(cell, outcome))
         self.outcomes[cell] = outcome
 
     def sort(self) -> None:
-        """Bring the lines into the order of the table, whatever order they came in.
+        """Bring the lines into the order of the table, whatever order they came in, and close.
 
         The file is replaced in one step: whoever is killed leaves the old one or the new one.
         """
@@ -109,58 +114,106 @@ class ResultsFile:
             key=lambda cell: (datasets.index(cell.dataset), methods.index(cell.method), cell.run),
         )
         lines = [_outcome_line(cell, self.outcomes[cell]) for cell in cells]
-        content = b"".join([self._first_line, *lines])
         with self._refusals():
-            replace_file(self.path, content)
+            self._check_untouched()
+            replace_file(self.path, b"".join([self._first_line, *lines]))
+            # The lock is on the old file, which is gone.
+            self._file.close()
 
-    def _append(self, line: bytes) -> None:
-        self._file.write(line)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+    def _open(self) -> None:
+        """Open the file and lock it."""
+        # What can't be sorted in the end is refused in the beginning.
+        check_replaceable(self.path)
+        while True:
+            self._file = self.path.open("a+b")
+            try:
+                self._lock()
+                if self._has_its_name():
+                    return
+            except BaseException:
+                self._file.close()
+                raise
+            # Whoever held the lock has replaced the file since.
+            self._file.close()
 
     def _lock(self) -> None:
         if sys.platform != "win32":
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise UserError(f"{self.path} is being written by another process") from None
+                raise UserError(
+                    f"{self.path} is being written by another process; wait for its end, or choose "
+                    "another --out"
+                ) from None
+
+    def _has_its_name(self) -> bool:
+        try:
+            there = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(self._file.fileno()))
+
+    def _check_untouched(self) -> None:
+        """Refuse to write where another program has written, whatever it was."""
+        if not self._has_its_name() or os.fstat(self._file.fileno()).st_size != self._n_bytes:
+            raise UserError(
+                f"{self.path} was changed by another program, and is left as it is now; look at "
+                "it before you start again"
+            )
+
+    def _append(self, line: bytes) -> None:
+        self._file.write(line)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._n_bytes += len(line)
 
     def _read(self) -> None:
-        with self._refusals():
-            self._file.seek(0)
-            content = self._file.read()
-        # What stands behind the last end of a line was cut short by a kill.
-        end = content.rfind(b"\n") + 1
-        is_new = end == 0 and self._first_line.startswith(content)
-        if not is_new:
-            self._parse_lines(content[:end].splitlines())
-        with self._refusals():
-            self._file.truncate(end)
-            if is_new:
-                self._append(self._first_line)
+        self._file.seek(0)
+        content = self._file.read()
+        *lines, tail = content.split(b"\n")
+        if not lines and self._first_line.startswith(tail):
+            self._file.truncate(0)
+            self._append(self._first_line)
+            return
+        is_cut_short = _is_cut_short(tail)
+        if tail and not is_cut_short:
+            lines.append(tail)
+        self._check_header(lines[0] if lines else b"")
+        self._parse_lines(lines[1:])
+        self._n_bytes = len(content)
+        if is_cut_short:
+            self._n_bytes -= len(tail)
+            self._file.truncate(self._n_bytes)
+        elif tail:
+            self._append(b"\n")
 
     def _parse_lines(self, lines: list[bytes]) -> None:
-        self._check_header(lines[0] if lines else b"")
-        for number, line in enumerate(lines[1:], start=2):
+        numbers: dict[Cell, int] = {}
+        for number, line in enumerate(lines, start=2):
             try:
                 cell, outcome = _parse(line, self._table)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise UserError(
-                    f"{self.path}: line {number} is damaged; remove that line to have it computed "
-                    "again"
+                    f"{self.path}: line {number:,} is damaged; remove that line to have it "
+                    "computed again"
                 ) from None
-            self.outcomes[cell] = outcome
+            if self.outcomes.setdefault(cell, outcome) != outcome:
+                raise UserError(
+                    f"{self.path}: line {number:,} contradicts line {numbers[cell]:,}; remove one "
+                    "of them"
+                )
+            numbers.setdefault(cell, number)
 
     def _check_header(self, line: bytes) -> None:
         here = json.loads(self._first_line)
         try:
-            there = json.loads(line)
+            there = _loads(line)
         except ValueError:
             there = None
         if not isinstance(there, dict) or "format" not in there:
             raise UserError(f"{self.path} is not a file of results; choose another --out")
         differences = [
-            f"{key} {there.get(key)} there, {value} here"
+            f"{key} {shorten(str(there.get(key)))} there, {value} here"
             for key, value in here.items()
             if key != "grids" and there.get(key) != value
         ]
@@ -180,21 +233,7 @@ class ResultsFile:
         try:
             yield
         except OSError as error:
-            raise UserError(f"{self.path} can't be read or written: {error.strerror}") from error
-
-
-def replace_file(path: pathlib.Path, content: bytes) -> None:
-    """Write a file in one step: it has the old content, or none, until it has all of the new."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+            raise UserError(f"{self.path} can't be read or written: {reason(error)}") from error
 
 
 def _line(content: Mapping[str, typing.Any]) -> bytes:
@@ -205,17 +244,40 @@ def _outcome_line(cell: Cell, outcome: Outcome) -> bytes:
     return _line({**cell._asdict(), **outcome._asdict()})
 
 
+def _loads(line: bytes) -> typing.Any:
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _is_cut_short(tail: bytes) -> bool:
+    """Whether this is the beginning of an outcome, and not the whole of it."""
+    start = b'{"dataset": "'
+    if not tail or not (tail.startswith(start) or start.startswith(tail)):
+        return False
+    try:
+        _loads(tail)
+    except ValueError:
+        return True
+    return False
+
+
 def _parse(line: bytes, table: Table) -> tuple[Cell, Outcome]:
     """A cell and its outcome, or an error of some kind if the line is not one of ours."""
-    content = json.loads(line)
+    content = _loads(line)
     cell = Cell(content["dataset"], content["method"], content["run"])
     outcome = Outcome(content["auc"], content["setting"])
-    grids = {method.name: method.grid for method in table.methods}
+    grid = {method.name: method.grid for method in table.methods}[cell.method]
     is_ours = (
-        cell.dataset in BENCHMARKS
+        content.keys() == {*Cell._fields, *Outcome._fields}
+        and cell.dataset in BENCHMARKS
+        and type(cell.run) is int
         and cell.run in range(protocol.N_RUNS)
+        and type(outcome.auc) is float
         and 0.0 <= outcome.auc <= 1.0
-        and outcome.setting.keys() == grids[cell.method].keys()
+        and outcome.setting.keys() == grid.keys()
+        and all(outcome.setting[name] in values for name, values in grid.items())
     )
     if not is_ours:
         raise ValueError(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import gc
 import importlib.metadata
 import itertools
@@ -24,6 +25,8 @@ from river_oauc.experiments.terminal import plain_table, positive_int, progress_
 __all__ = ["Stopwatch", "add_arguments", "generate", "measure", "run"]
 
 FEATURES = (10, 30, 60, 100, 300)
+# The second-order learners keep matrices of this size squared.
+MAX_FEATURES = 5_000
 REPEATS = 100
 
 POOL = 100
@@ -163,7 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features",
         nargs="+",
-        type=positive_int,
+        type=functools.partial(positive_int, at_most=MAX_FEATURES),
         default=list(FEATURES),
         metavar="P",
         help=f"numbers of features (default: {' '.join(map(str, FEATURES))})",

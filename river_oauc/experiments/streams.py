@@ -51,9 +51,15 @@ class Stream:
 
     def __post_init__(self) -> None:
         if self.positives == 0:
-            raise UserError(f"{self.title}: none of the {self.size:,} examples is positive")
+            raise UserError(
+                f"{self.title}: none of the {self.size:,} examples is positive; "
+                "a larger --limit may help"
+            )
         if self.positives == self.size:
-            raise UserError(f"{self.title}: all of the {self.size:,} examples are positive")
+            raise UserError(
+                f"{self.title}: all of the {self.size:,} examples are positive; "
+                "a larger --limit may help"
+            )
 
 
 def _cement_segments() -> Iterator[Example]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import pathlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table as Grid
 
 from river_oauc.datasets import BENCHMARKS, DatasetError
-from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.errors import UserError, reason
+from river_oauc.experiments.files import replace_file
 from river_oauc.experiments.live import Forecast, LiveTable
 from river_oauc.experiments.methods import TABLES
 from river_oauc.experiments.protocol import N_RUNS, Cell
 from river_oauc.experiments.report import to_csv, to_markdown
-from river_oauc.experiments.results import ResultsFile, replace_file
+from river_oauc.experiments.results import ResultsFile
 from river_oauc.experiments.streams import nearest
 from river_oauc.experiments.summary import Summary, summarise
 from river_oauc.experiments.terminal import positive_int, say
@@ -25,6 +28,7 @@ from river_oauc.experiments.workers import run_cells
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-tables")
+MAX_JOBS_PER_CORE = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,9 +84,10 @@ def run(args: argparse.Namespace) -> int:
     datasets = _selection("set", args.datasets, list(BENCHMARKS))
     methods = _selection("method", args.methods, [method.name for method in table.methods])
     if args.runs > N_RUNS:
-        raise UserError(f"there are {N_RUNS} runs, not {args.runs}")
-    _make_directory(args.out)
-    _have_ready(datasets)
+        raise UserError(f"there are {N_RUNS} runs, not {args.runs:,}")
+    _check_jobs(args.jobs)
+    with _directory(args.out):
+        _have_ready(datasets)
 
     console = Console()
     with ResultsFile(args.out / f"{table.name}-results.jsonl", table) as results:
@@ -137,11 +142,31 @@ def _fold(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.casefold())
 
 
-def _make_directory(path: pathlib.Path) -> None:
+def _check_jobs(jobs: int) -> None:
+    """Refuse what would bring the machine down."""
+    cores = os.cpu_count() or 1
+    if jobs > MAX_JOBS_PER_CORE * cores:
+        raise UserError(
+            f"--jobs {jobs:,} is too much for a machine of {cores} cores; "
+            f"{cores} of them are as fast as it gets"
+        )
+
+
+@contextlib.contextmanager
+def _directory(path: pathlib.Path) -> Iterator[None]:
+    """Make a directory, and take it away again if it turns out to be of no use."""
+    new = [part for part in (path, *path.parents) if not os.path.lexists(part)]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{path} can't be made a directory: {error.strerror}") from error
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path} can't be made a directory: {reason(error)}") from error
+        yield
+    except BaseException:
+        for part in new:
+            with contextlib.suppress(OSError):
+                part.rmdir()
+        raise
 
 
 def _have_ready(datasets: Iterable[str]) -> None:
@@ -175,7 +200,7 @@ def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
         try:
             replace_file(path, content)
         except OSError as error:
-            raise UserError(f"{path} can't be written: {error.strerror}") from error
+            raise UserError(f"{path} can't be written: {reason(error)}") from error
     return paths
 
 

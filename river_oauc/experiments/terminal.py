@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,8 +13,15 @@ from rich.table import Table
 __all__ = ["plain_table", "positive_int", "progress_bar", "say"]
 
 
-def positive_int(text: str) -> int:
+def positive_int(text: str, at_most: int = sys.maxsize) -> int:
     """A whole number from 1 on.
+
+    Parameters
+    ----------
+    text
+        What the user wrote.
+    at_most
+        The largest one that can be used; by default the largest that a sequence can have elements.
 
     Examples
     --------
@@ -28,17 +36,24 @@ def positive_int(text: str) -> int:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    if number > at_most:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {at_most:,}")
     return number
 
 
 def progress_bar(label: str) -> Progress:
-    """A bar with the time left, on the error stream, so that the output can be piped."""
+    """A bar with the time left, on the error stream, so that the output can be piped.
+
+    On anything but a terminal nothing is shown.
+    """
+    console = Console(stderr=True)
     return Progress(
         TextColumn(label),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
+        disable=not console.is_terminal,
         transient=True,
     )
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets import DatasetError
-from river_oauc.experiments.errors import UserError
+from river_oauc.experiments.errors import UserError, reason
 from river_oauc.experiments.methods import TABLES, Table
 from river_oauc.experiments.protocol import Cell, Outcome, run_cell
 
@@ -60,6 +62,10 @@ def _run(table: Table, cell: Cell) -> Finished:
         outcome = run_cell(table, cell)
     except DatasetError as error:
         raise UserError(str(error)) from error
+    except MemoryError:
+        raise UserError(
+            f"there is not enough memory for {cell.method} on {cell.dataset}; fewer --jobs may help"
+        ) from None
     return Finished(cell, outcome, time.perf_counter() - start)
 
 
@@ -75,9 +81,10 @@ def _run_in_processes(table: Table, cells: Sequence[Cell], jobs: int) -> Iterato
             worker = context.Process(
                 target=_serve, args=(theirs, table.name, table.grid_step), daemon=True
             )
-            worker.start()
-            theirs.close()
-            pipes[ours] = worker
+            with _interrupts_later():
+                _start(worker)
+                theirs.close()
+                pipes[ours] = worker
             ours.send(cell)
         busy = set(pipes)
         while busy:
@@ -102,9 +109,51 @@ def _run_in_processes(table: Table, cells: Sequence[Cell], jobs: int) -> Iterato
             process.join()
 
 
+def _start(worker: multiprocessing.process.BaseProcess) -> None:
+    try:
+        with _interrupts_blocked():
+            worker.start()
+    except OSError as error:
+        raise UserError(
+            f"a worker process can't be started: {reason(error)}; use fewer --jobs"
+        ) from error
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold an interrupt back until there is nothing half-started any more."""
+    caught: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if caught:
+        signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """See to it that a process that is started now never gets an interrupt.
+
+    A terminal sends it to all of its processes, and one that is still importing could but print a
+    traceback. The parent ends its workers itself.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Otherwise the first worker would start it, and it lets interrupts through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection, table_name: str, grid_step: int) -> None:
     """What a worker does: run the cells that come through the pipe."""
-    # An interrupt goes to all processes of a terminal; the parent ends its workers itself.
+    # Where there are no masks, this is the next best.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threadpool_limits(limits=1)
