@@ -30,8 +30,9 @@ _HANDICAPS = np.arange(_L2.size, dtype=float)
 # Before anything is judged, the AUC is one half; that counts as much as so many examples.
 _DOUBT = 50.0
 
-# Scores that differ by less than this part of themselves are equal.
-_TIE = 1e-9
+# Scores are equal if they differ by no more than what rounding leaves of so many times as much: by
+# one part in a billion.
+_BLUR = 2.0**23
 
 # The metrics are brought up to date whenever the stream has grown by one part in so many.
 _REFRESHES = 20
@@ -125,12 +126,14 @@ class AutoOAUCM(MomentClassifier):
             [np.eye(size) * _metric_of_zeros(ridge) for ridge in _RIDGES]
         )
         # A row a candidate, by metric: the mean of its gradients divided by its l2, and then the
-        # same averaged over time. Multiplied by the metric, they are its last and averaged weights.
+        # same averaged over time. Multiplied by the metric, they are its last and averaged weights,
+        # which have a row a candidate.
         self._gradients: FloatArray = np.zeros((2, *_L2.shape, size))
-        self._multiplied: FloatArray = np.zeros_like(self._gradients)
+        self._candidates: FloatArray = np.zeros((2, _L2.size, size))
         self._recent_positive = _Recent(size)
         self._recent_negative = _Recent(size)
-        self._aucs: FloatArray = np.full(_L2.size, 0.5)
+        # By how much the AUC of each candidate is above one half.
+        self._leads: FloatArray = np.zeros(_L2.size)
         self._judged = 0.0
         self._trusted = 0
 
@@ -141,18 +144,22 @@ class AutoOAUCM(MomentClassifier):
             {
                 "ridge": ridge,
                 "l2": float(l2),
-                "auc": float(auc),
+                "auc": 0.5 + lead,
                 "trusted": index == self._trusted,
             }
-            for index, (ridge, l2, auc) in enumerate(
-                zip(np.repeat(_RIDGES, _L2.shape[1]).tolist(), _L2.flat, self._aucs, strict=True)
+            for index, (ridge, l2, lead) in enumerate(
+                zip(
+                    np.repeat(_RIDGES, _L2.shape[1]).tolist(),
+                    _L2.flat,
+                    self._leads.tolist(),
+                    strict=True,
+                )
             )
         ]
 
-    def _weights_of_candidates(self, averaged: bool) -> FloatArray:
-        """The last or the averaged weights, a row a candidate."""
-        weights: FloatArray = self._multiplied[int(averaged)].reshape(_L2.size, -1)
-        return weights
+    def _multiply(self) -> None:
+        """Find the weights of the candidates."""
+        self._candidates = (self._gradients @ self._metrics).reshape(self._candidates.shape)
 
     def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
         own, other, sign = self._positive, self._negative, 1.0
@@ -182,10 +189,7 @@ class AutoOAUCM(MomentClassifier):
         newest, averaged = self._gradients.reshape(2, -1)
         dscal(1.0 - rate, newest)
         for weights, gradient, l2 in zip(
-            self._weights_of_candidates(averaged=False),
-            newest.reshape(-1, size),
-            _L2.flat,
-            strict=True,
+            self._candidates[0], newest.reshape(-1, size), _L2.flat, strict=True
         ):
             spread_direction = other.cov_dot(weights)
             variance = ddot(weights, spread_direction)
@@ -202,27 +206,34 @@ class AutoOAUCM(MomentClassifier):
         rate = 2.0 / (self._n_steps + 1)
         dscal(1.0 - rate, averaged)
         daxpy(newest, averaged, len(averaged), rate)
-        self._multiplied = self._gradients @ self._metrics
+        self._multiply()
 
     def _judge(self, z: FloatArray, opposite: FloatArray, sign: float, w: float) -> None:
         """Compare the scores of a new example with those of recent ones of the other class."""
-        averaged = self._weights_of_candidates(averaged=True)
+        averaged = self._candidates[1]
         scores = averaged.dot(z)[:, np.newaxis]
         differences = scores - averaged.dot(opposite.T)
-        # Equal examples have equal scores, whichever way they are rounded.
-        differences[np.abs(differences) <= _TIE * np.abs(scores)] = 0.0
-        n_in_order = sign * np.add.reduce(np.sign(differences), axis=1)
+        # Equal examples have equal scores, whichever way they were rounded: beside a number that is
+        # so much larger, a difference in the last digits vanishes.
+        large = _BLUR * np.abs(scores)
+        differences += large
+        differences -= large
+        n_in_order = np.add.reduce(np.sign(differences), axis=1)
         self._judged = self._judged * (1.0 - 1.0 / _MEMORY) + w
-        self._aucs += (w / self._judged) * (0.5 + 0.5 / len(opposite) * n_in_order - self._aucs)
+        rate = w / self._judged
+        dscal(1.0 - rate, self._leads)
+        daxpy(n_in_order, self._leads, _L2.size, sign * rate * 0.5 / len(opposite))
 
     def _trust_the_best(self, n_seen: int, other: Moments, sign: float) -> None:
         """Put the weights of the best candidate in place, in the units of the features."""
-        best = int((self._aucs - _HANDICAPS / max(self._judged, 1.0)).argmax())
+        handicapped = self._leads.copy()
+        daxpy(_HANDICAPS, handicapped, _L2.size, -1.0 / max(self._judged, 1.0))
+        best = int(handicapped.argmax())
         if best != self._trusted:
             self._trusted = best
             # Another candidate's scores want another calibration.
             self._next_fit = 0
-        weights = self._weights_of_candidates(averaged=True)[best]
+        weights = self._candidates[1, best]
         self._weights = weights * self._standardizer.factors
         if n_seen < self._next_fit:
             self._calibration.midpoint = ddot(weights, other.mean) + sign * self._half_gap
@@ -233,8 +244,7 @@ class AutoOAUCM(MomentClassifier):
 
     def _separation(self) -> float:
         """The distance of two Gaussian classes that would have the AUC of the trusted candidate."""
-        auc = self._aucs[self._trusted]
-        auc = (auc * self._judged + 0.5 * _DOUBT) / (self._judged + _DOUBT)
+        auc = 0.5 + self._leads[self._trusted] * self._judged / (self._judged + _DOUBT)
         return float(np.sqrt(2.0) * ndtri(auc))
 
     def _refresh_metrics(self, n_seen: int) -> None:
@@ -245,7 +255,7 @@ class AutoOAUCM(MomentClassifier):
         self._metrics = np.array(
             [np.linalg.inv(covariance + np.diag(ridge * variances)) for ridge in _RIDGES]
         )
-        self._multiplied = self._gradients @ self._metrics
+        self._multiply()
 
     def _resize(self, size: int) -> None:
         super()._resize(size)
@@ -257,7 +267,7 @@ class AutoOAUCM(MomentClassifier):
             new = range(old_size, size)
             metric[new, new] = _metric_of_zeros(ridge)
         self._gradients = resized(self._gradients, 2, *_L2.shape, size)
-        self._multiplied = resized(self._multiplied, 2, *_L2.shape, size)
+        self._candidates = resized(self._candidates, 2, _L2.size, size)
         self._recent_positive.resize(size)
         self._recent_negative.resize(size)
 
