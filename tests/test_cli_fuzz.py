@@ -126,7 +126,20 @@ def test_any_bytes(home: pathlib.Path, beginning: bytes, content: bytes) -> None
 NUMBERS = ["0", "-0.0", "1", "1.5", "1e50", "-1e50", "1e-50", "5e-324", "1_000", "9" * 40]
 EXCESSES = ["1e51", "-1e308", "1e400", "inf", "-Infinity", "+nan"]
 GAPS = ["", " ", "NA", "NAN", "?"]
-TEXTS = ["red", "1,5", "0x10", "$x^{", "[b]", "a\nb", 'a"b', "\x1b[31m", "\u2028", "💩", "y", "=1"]
+TEXTS = [
+    "red",
+    "1,5",
+    "0x10",
+    "$x^{",
+    "[b]",
+    "a\nb",
+    'a"b',
+    "\x1b[31m",
+    "a\u2028b",
+    "💩",
+    "y",
+    "=1",
+]
 NAMES = [contender.name for contender in CONTENDERS if contender.name != "ARFClassifier"]
 
 
