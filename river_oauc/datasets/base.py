@@ -166,14 +166,14 @@ class BenchmarkDataset(base.FileDataset):
             return pathlib.Path(self.directory, self.filename)
         # As river's `get_data_home`, which however creates the directory: looking should not.
         home = os.environ.get("RIVER_DATA", os.path.join("~", "river_data"))
-        return pathlib.Path(home).expanduser().joinpath(type(self).__name__, self.filename)
+        return pathlib.Path(os.path.expanduser(home), type(self).__name__, self.filename)
 
     @property
     def _candidates(self) -> list[pathlib.Path]:
         """The files to read from, the preferred one first."""
         shared = os.environ.get(DIRECTORY_VARIABLE)
         if shared and self.directory is None:
-            return [pathlib.Path(shared, self.filename).expanduser(), self._destination]
+            return [pathlib.Path(os.path.expanduser(shared), self.filename), self._destination]
         return [self._destination]
 
     def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
