@@ -120,7 +120,6 @@ class AutoOAUCM(MomentClassifier):
         size = self._vectorizer.size
         self._standardizer = Standardizer(size)
         self._n_steps = 0
-        self._total_weight = 0.0
         self._next_refresh = 0
         self._metrics: FloatArray = np.array(
             [np.eye(size) * _metric_of_zeros(ridge) for ridge in _RIDGES]
@@ -171,10 +170,9 @@ class AutoOAUCM(MomentClassifier):
         z = self._standardizer.update(x)
         # Later examples count more: a scaler in front is still learning, and so are the units.
         weight = w * n_seen
-        self._total_weight += weight
         if other.n:
             self._judge(z, opposite.vectors, sign, w)
-            self._step(z, other, sign, weight / self._total_weight)
+            self._step(z, other, sign, weight / (own.n + other.n + weight))
         recent.add(z)
         own.update(z, weight)
         if other.n:

@@ -73,6 +73,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
                 f"river-oauc reads formats up to {_FORMAT}: upgrade river-oauc"
             )
         for name, value in attributes.items():
+            # Not by vars(self).update: setattr interns the names, as Python's own loading does, and
+            # equal models then have equal pickles.
             setattr(self, name, value)
 
     @abc.abstractmethod

@@ -164,24 +164,32 @@ def test_learn_one_leaves_no_trace_of_a_failure(
     assert pickle.dumps(model) == pickle.dumps(expected)
 
 
-@each_trapped
-def test_learn_many_stops_after_a_whole_row_at_a_failure(make_trapped: Factory) -> None:
+def stops_of_learn_many(
+    make_trapped: Factory, act: Callable[[], None], kind: type[BaseException]
+) -> set[int]:
+    """After how many of twelve rows it stops, whenever the trap acts; a whole number each time."""
     examples = stream(12)
     X, y = frame_of(examples)
     stops = set()
     for n_calls in range(1, 100):
         model = make_trapped()
-        Trap.set(n_calls, fail)
+        Trap.set(n_calls, act)
         try:
             model.learn_many(X, y)
-        except Failure as error:
+        except kind as error:
             n_rows = n_rows_noted(error, 12)
             stops.add(n_rows)
             expected = learned(make_trapped(), examples[:n_rows])
             assert pickle.dumps(model) == pickle.dumps(expected)
         else:
             break
-    assert {5, 6, 11} <= stops
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return stops
+
+
+@each_trapped
+def test_learn_many_stops_after_a_whole_row_at_a_failure(make_trapped: Factory) -> None:
+    assert {5, 6, 11} <= stops_of_learn_many(make_trapped, fail, Failure)
 
 
 def test_a_refused_row_says_what_has_been_learned() -> None:
@@ -205,24 +213,8 @@ def test_a_refused_row_says_what_has_been_learned() -> None:
 
 @each_trapped
 def test_an_interrupt_waits_for_the_row_to_be_finished(make_trapped: Factory) -> None:
-    examples = stream(12)
-    X, y = frame_of(examples)
-    stops = set()
-    for n_calls in range(1, 100):
-        model = make_trapped()
-        Trap.set(n_calls, interrupt)
-        try:
-            model.learn_many(X, y)
-        except KeyboardInterrupt as error:
-            n_rows = n_rows_noted(error, 12)
-            stops.add(n_rows)
-            expected = learned(make_trapped(), examples[:n_rows])
-            assert pickle.dumps(model) == pickle.dumps(expected)
-        else:
-            break
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     # The last of them has come in the last row, and was not lost.
-    assert {5, 6, 12} <= stops
+    assert {5, 6, 12} <= stops_of_learn_many(make_trapped, interrupt, KeyboardInterrupt)
 
 
 class InterruptAtLine:
