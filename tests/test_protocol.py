@@ -18,7 +18,7 @@ from river_oauc.experiments import protocol
 from river_oauc.experiments.methods import TABLES, Method, powers
 from river_oauc.experiments.protocol import (
     N_FOLDS,
-    N_RUNS,
+    PAPER_RUNS,
     Cell,
     evaluate,
     exact_aucs,
@@ -59,7 +59,7 @@ def test_folds_are_stratified(y: np.ndarray, seed: int) -> None:
 
 @given(hnp.arrays(bool, st.integers(10, 60)))
 def test_every_row_is_held_out_once_in_a_partition(y: np.ndarray) -> None:
-    for first in range(0, N_RUNS, N_FOLDS):
+    for first in (*range(0, PAPER_RUNS, N_FOLDS), 100 * N_FOLDS):
         held_out = []
         for run in range(first, first + N_FOLDS):
             train, test = split(y, run)
@@ -70,10 +70,11 @@ def test_every_row_is_held_out_once_in_a_partition(y: np.ndarray) -> None:
 
 def test_runs_differ(data: tuple[np.ndarray, np.ndarray]) -> None:
     _, y = data
-    assert N_RUNS == 20
-    held_out = {tuple(split(y, run)[1]) for run in range(N_RUNS)}
-    assert len(held_out) == N_RUNS
-    orders = [split(y, run)[0] for run in range(N_RUNS)]
+    assert PAPER_RUNS == 20
+    runs = range(2 * PAPER_RUNS)
+    held_out = {tuple(split(y, run)[1]) for run in runs}
+    assert len(held_out) == len(runs)
+    orders = [split(y, run)[0] for run in runs]
     assert not any((order == np.sort(order)).all() for order in orders)
 
 

@@ -215,7 +215,7 @@ def test_markdown() -> None:
     assert "| heart | C=2^-10 (7) | C=2^-24 (7) | l2=2^-10 (7) |" in lines
     assert "| heart | 0.031 | 0.031 | – |" in lines
     assert "| average rank | 2.50 | 1.50 | 2.00 |" in lines
-    assert "7 of 20 runs" in text
+    assert "7 runs, where the paper has 20: " in text
     assert SOURCES["linear"] in text
     assert "powers of 2" not in text
     # A table is as wide in every row as in its head.

@@ -167,7 +167,7 @@ def line_with(**changes: object) -> bytes:
         line_with(dataset=[]),
         line_with(method="OAUC"),
         line_with(method={}),
-        line_with(run=20),
+        line_with(run=1_000),
         line_with(run=-1),
         line_with(run=0.0),
         line_with(run=True),

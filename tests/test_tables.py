@@ -60,7 +60,7 @@ def test_table_is_written_and_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr()
     assert shown.err == ""
     assert "Perceptron" in shown.out and "segment" in shown.out and "70.35" in shown.out
-    assert "Means of 2 of 20 runs, tuned over the paper's grids." in shown.out
+    assert "Means of 2 runs, tuned over the paper's grids." in shown.out
     for file in FILES:
         assert (str(out / file) in shown.out) == (file != "linear-results.jsonl")
 
@@ -251,7 +251,6 @@ def test_interrupted(
         (["linear", "--methods", "oauc-x"], "unknown method 'oauc-x' (did you mean 'OAUC-"),
         (["linear", "--methods", "KOIL"], "unknown method 'KOIL'"),
         (["kernel", "--methods", "OAUC-M"], "unknown method 'OAUC-M' (did you mean 'OKAUC-M'?)"),
-        (["linear", "--runs", "21"], "there are 20 runs, not 21"),
     ],
 )
 def test_bad_arguments(
@@ -267,7 +266,14 @@ def test_bad_arguments(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["both"], ["linear", "--runs", "0"], ["linear", "--jobs", "x"], ["linear", "--datasets"]],
+    [
+        [],
+        ["both"],
+        ["linear", "--runs", "0"],
+        ["linear", "--runs", "1001"],
+        ["linear", "--jobs", "x"],
+        ["linear", "--datasets"],
+    ],
 )
 def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as exit_:

@@ -1,10 +1,11 @@
 """The paper's protocol: folds, scaling, tuning, and the exact AUC of a held-out fold.
 
-Four random partitions into five stratified folds make 20 runs. A run holds one fold out, learns the
-others in one pass, in random order, and is scored by the exact AUC on the fold. Its parameters come
-from a five-fold cross-validation inside the training folds. Nothing of the held-out fold is used
-before the score: the features are scaled to [-1, 1] by the ranges of the training folds, so that
-held-out values may lie a little outside. Folds and orders are the same for all methods.
+Four random partitions into five stratified folds make the paper's 20 runs; more partitions make
+more. A run holds one fold out, learns the others in one pass, in random order, and is scored by the
+exact AUC on the fold. Its parameters come from a five-fold cross-validation inside the training
+folds. Nothing of the held-out fold is used before the score: the features are scaled to [-1, 1] by
+the ranges of the training folds, so that held-out values may lie a little outside. Folds and orders
+are the same for all methods.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from river_oauc.experiments.methods import Method, Setting, Table
 from river_oauc.stack import Stack
 
 __all__ = [
+    "MAX_RUNS",
     "N_FOLDS",
-    "N_RUNS",
+    "PAPER_RUNS",
     "SEED",
     "Cell",
     "Outcome",
@@ -37,8 +39,9 @@ __all__ = [
 
 SEED = 42
 N_FOLDS = 5
-N_PARTITIONS = 4
-N_RUNS = N_PARTITIONS * N_FOLDS
+PAPER_RUNS = 4 * N_FOLDS
+# As many as anyone has patience for.
+MAX_RUNS = 1_000
 
 # What a random generator is for. Each use has generators of its own, so that none depends on how
 # much another one has drawn.
@@ -83,7 +86,7 @@ def split(y: Labels, run: int, max_examples: int | None = None) -> tuple[Rows, R
     y
         The labels of the whole set.
     run
-        Number of the run, from 0 to 19; the first five have one partition, and so on.
+        Number of the run, from 0 on; the first five have one partition, and so on.
     max_examples
         How many rows are learned at most.
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 
 from river_oauc.experiments.paper_tables import SOURCES
-from river_oauc.experiments.protocol import N_FOLDS, N_RUNS
+from river_oauc.experiments.protocol import N_FOLDS, PAPER_RUNS
 from river_oauc.experiments.significance import LEVEL
 from river_oauc.experiments.summary import Summary, describe
 
@@ -89,8 +89,9 @@ def to_markdown(summary: Summary) -> str:
 
 def _protocol(summary: Summary) -> str:
     table = summary.table
+    other_number = "" if summary.n_runs == PAPER_RUNS else f", where the paper has {PAPER_RUNS}"
     sentences = [
-        f"{summary.n_runs} of {N_RUNS} runs: random stratified partitions into {N_FOLDS} folds, "
+        f"{summary.n_runs} runs{other_number}: random stratified partitions into {N_FOLDS} folds, "
         "one fold held out in each run, one pass over the others in random order.",
         "Features are scaled to [-1, 1] by the ranges of what is learned.",
         f"Parameters come from a {N_FOLDS}-fold cross-validation inside the training folds.",

@@ -273,7 +273,7 @@ def _parse(line: bytes, table: Table) -> tuple[Cell, Outcome]:
         content.keys() == {*Cell._fields, *Outcome._fields}
         and cell.dataset in BENCHMARKS
         and type(cell.run) is int
-        and cell.run in range(protocol.N_RUNS)
+        and cell.run in range(protocol.MAX_RUNS)
         and type(outcome.auc) is float
         and 0.0 <= outcome.auc <= 1.0
         and outcome.setting.keys() == grid.keys()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -17,7 +18,7 @@ from river_oauc.experiments.errors import UserError, reason
 from river_oauc.experiments.files import replace_file
 from river_oauc.experiments.live import Forecast, LiveTable
 from river_oauc.experiments.methods import TABLES
-from river_oauc.experiments.protocol import N_RUNS, Cell
+from river_oauc.experiments.protocol import MAX_RUNS, PAPER_RUNS, Cell
 from river_oauc.experiments.report import to_csv, to_markdown
 from river_oauc.experiments.results import ResultsFile
 from river_oauc.experiments.streams import nearest
@@ -52,10 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--runs",
-        type=positive_int,
-        default=N_RUNS,
+        type=functools.partial(positive_int, at_most=MAX_RUNS),
+        default=PAPER_RUNS,
         metavar="N",
-        help=f"how many of the {N_RUNS} runs (default: all)",
+        help=f"how many runs: five make a partition (default: {PAPER_RUNS}, as in the paper)",
     )
     parser.add_argument(
         "--jobs", type=positive_int, default=1, metavar="N", help="number of processes (default: 1)"
@@ -83,8 +84,6 @@ def run(args: argparse.Namespace) -> int:
     table = make(args.grid_step) if args.grid_step else make()
     datasets = _selection("set", args.datasets, list(BENCHMARKS))
     methods = _selection("method", args.methods, [method.name for method in table.methods])
-    if args.runs > N_RUNS:
-        raise UserError(f"there are {N_RUNS} runs, not {args.runs:,}")
     _check_jobs(args.jobs)
     with _directory(args.out):
         _have_ready(datasets)
@@ -229,4 +228,4 @@ def _legend(summary: Summary) -> str:
     if table.grid_step > 1:
         grids = f"one in {table.grid_step} powers of 2 of {grids}"
     limit = f", at most {table.max_examples:,} examples learned" if table.max_examples else ""
-    return f"Means of {summary.n_runs} of {N_RUNS} runs, tuned over {grids}{limit}."
+    return f"Means of {summary.n_runs} runs, tuned over {grids}{limit}."
