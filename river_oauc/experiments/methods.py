@@ -62,18 +62,23 @@ class Method:
 
     @property
     def settings(self) -> list[Setting]:
-        """All combinations of the values, those of the first parameter changing last.
+        """All combinations of the values that can work, those of the first parameter changing last.
+
+        A step shrinks the weights by the factor 1 - lr · l2. From lr · l2 = 2 on that turns them
+        round without making them any smaller: they grow for ever, or they stay, and whether they
+        rank or rank backwards is a matter of whether the number of examples is odd. These count as
+        diverged before they start.
 
         Examples
         --------
-        >>> method = Method("", {"l2": (1.0, 2.0), "lr": (0.5, 4.0)}, build=None)
-        >>> method.settings[:2]
-        [{'l2': 1.0, 'lr': 0.5}, {'l2': 1.0, 'lr': 4.0}]
+        >>> Method("", {"l2": (0.25, 1.0), "lr": (0.5, 4.0)}, build=None).settings
+        [{'l2': 0.25, 'lr': 0.5}, {'l2': 0.25, 'lr': 4.0}, {'l2': 1.0, 'lr': 0.5}]
 
         """
+        combinations = itertools.product(*self.grid.values())
+        settings = (dict(zip(self.grid, values, strict=True)) for values in combinations)
         return [
-            dict(zip(self.grid, values, strict=True))
-            for values in itertools.product(*self.grid.values())
+            setting for setting in settings if setting.get("lr", 0.0) * setting.get("l2", 0.0) < 2.0
         ]
 
     def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
