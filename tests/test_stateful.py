@@ -10,7 +10,7 @@ classifier has is then in an environment variable:
 
     RIVER_OAUC_LIVES=20000 python -m pytest "tests/test_stateful.py::test_any_life[OAUCM]"
 
-Of one classifier, 20,000 take 7 to 12 minutes. `--hypothesis-seed` repeats a run.
+Of one classifier, 20,000 take 10 to 20 minutes of a core. `--hypothesis-seed` repeats a run.
 """
 
 from __future__ import annotations
