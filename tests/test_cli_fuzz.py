@@ -569,7 +569,7 @@ NOT_A_COUNT = ["", "0", "-1", "1.5", "x", "nan", "1e3", "9" * 30, "9" * 5000]
         (["speed", "--repeats"], NOT_A_COUNT),
         (["datasets"], ["heart", "--all"]),
         (["tables"], ["", "quadratic"]),
-        (["tables", "linear", "--runs"], [*NOT_A_COUNT, "21", "1000000"]),
+        (["tables", "linear", "--runs"], [*NOT_A_COUNT, "1001", "1000000"]),
         (["tables", "linear", "--jobs"], [*NOT_A_COUNT, "1000000"]),
         (["tables", "kernel", "--grid-step"], NOT_A_COUNT),
         (["tables", "linear", "--out"], ["data.csv", "data.csv/x", "new/" + "x" * 300]),
