@@ -20,10 +20,9 @@ from river_oauc.experiments.protocol import PAPER_RUNS, evaluate, scale, split
 
 
 def of_river(dataset, positive) -> tuple[np.ndarray, np.ndarray]:
-    rows = list(dataset)
-    return np.array([list(x.values()) for x, _ in rows], float), np.array(
-        [y == positive for _, y in rows]
-    )
+    features, labels = zip(*dataset, strict=True)
+    X = np.array([list(x.values()) for x in features], dtype=float)
+    return X, np.array([label == positive for label in labels])
 
 
 def digits(positive: int) -> tuple[np.ndarray, np.ndarray]:
