@@ -19,10 +19,14 @@ __all__ = ["AutoOAUCM"]
 # The candidates: two strengths of the regulariser in each of two metrics, the steadier first.
 _RIDGES = (3.0, 1e-3)
 _L2 = np.array([[2.0, 2**-3], [2**-4, 2**-9]])
+# As floats of Python, which are faster one by one.
+_L2_OF_CANDIDATES: list[float] = _L2.ravel().tolist()
 
 # A candidate is judged on about so many examples, each against some recent ones of the other class.
 _MEMORY = 2000
 _N_RECENT = 32
+# A product with ones is a faster sum.
+_ONES = np.ones(_N_RECENT)
 
 # A candidate must be ahead of the next steadier one by one example ranked right.
 _HANDICAPS = np.arange(_L2.size, dtype=float)
@@ -142,14 +146,14 @@ class AutoOAUCM(MomentClassifier):
         return [
             {
                 "ridge": ridge,
-                "l2": float(l2),
+                "l2": l2,
                 "auc": 0.5 + lead,
                 "trusted": index == self._trusted,
             }
             for index, (ridge, l2, lead) in enumerate(
                 zip(
                     np.repeat(_RIDGES, _L2.shape[1]).tolist(),
-                    _L2.flat,
+                    _L2_OF_CANDIDATES,
                     self._leads.tolist(),
                     strict=True,
                 )
@@ -184,10 +188,11 @@ class AutoOAUCM(MomentClassifier):
         """Take the gradient at an example into the means of all candidates."""
         size = len(z)
         direction = z - other.mean
-        newest, averaged = self._gradients.reshape(2, -1)
+        gradients = self._gradients.reshape(2, -1)
+        newest, averaged = gradients[0], gradients[1]
         dscal(1.0 - rate, newest)
         for weights, gradient, l2 in zip(
-            self._candidates[0], newest.reshape(-1, size), _L2.flat, strict=True
+            self._candidates[0], newest.reshape(-1, size), _L2_OF_CANDIDATES, strict=True
         ):
             spread_direction = other.cov_dot(weights)
             variance = ddot(weights, spread_direction)
@@ -209,14 +214,15 @@ class AutoOAUCM(MomentClassifier):
     def _judge(self, z: FloatArray, opposite: FloatArray, sign: float, w: float) -> None:
         """Compare the scores of a new example with those of recent ones of the other class."""
         averaged = self._candidates[1]
-        scores = averaged.dot(z)[:, np.newaxis]
-        differences = scores - averaged.dot(opposite.T)
+        scores = averaged.dot(z)
+        differences = scores[:, np.newaxis] - averaged.dot(opposite.T)
         # Equal examples have equal scores, whichever way they were rounded: beside a number that is
         # so much larger, a difference in the last digits vanishes.
-        large = _BLUR * np.abs(scores)
-        differences += large
-        differences -= large
-        n_in_order = np.add.reduce(np.sign(differences), axis=1)
+        large = np.abs(scores)
+        dscal(_BLUR, large)
+        differences += large[:, np.newaxis]
+        differences -= large[:, np.newaxis]
+        n_in_order = np.sign(differences).dot(_ONES[: len(opposite)])
         self._judged = self._judged * (1.0 - 1.0 / _MEMORY) + w
         rate = w / self._judged
         dscal(1.0 - rate, self._leads)
