@@ -89,7 +89,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
         """Learn from one example with a weight above 0, or raise a ValueError and change nothing.
 
-        The array is the learner's to keep.
+        The array may be changed, but not kept: the next example may be written into it.
         """
 
     @abc.abstractmethod

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from river import base, optim
 from river.utils import pretty
-from scipy.linalg.blas import daxpy, ddot, dscal
+from scipy.linalg.blas import daxpy, dcopy, ddot, dscal
 
 from river_oauc import losses
 from river_oauc.arrays import FloatArray, resized
@@ -141,7 +141,8 @@ class _GradientLearner(MomentClassifier):
         if other.n:
             old = self._weights
             size = len(old)
-            direction = x.copy()
+            direction = self._vectorizer.spare
+            dcopy(x, direction)
             daxpy(other.mean, direction, size, -1.0)
             spread_direction = other.cov_dot(old)
             variance = ddot(old, spread_direction)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
@@ -41,8 +42,17 @@ class Vectorizer:
     that has held zeros until now, and arrays are only made longer, by an eighth, when no slot is
     left.
 
-    Encoding costs two passes in C over a dict whose keys stand in the known order, which is the
-    usual case, and a look-up a key otherwise.
+    Encoding costs two passes in C over a dict with all the known names, which is the usual case,
+    and a look-up a key in Python otherwise.
+
+    Attributes
+    ----------
+    names
+        The known names, by position.
+    size
+        Length of the arrays.
+    spare
+        An array of that length for whatever a learner needs no longer than for one example.
 
     Examples
     --------
@@ -75,6 +85,11 @@ class Vectorizer:
         self._index = {name: position for position, name in enumerate(names)}
         # struct writes zeros where the format says `x`: the slots that no name has taken yet.
         self._pack_into = struct.Struct(f"{len(names)}d{8 * (size - len(names))}x").pack_into
+        # A new array costs as much as filling it: one is kept for the example to be learned.
+        buffer = bytearray(8 * size)
+        self._fill_row = functools.partial(self._pack_into, buffer, 0)
+        self._row: FloatArray = np.frombuffer(buffer)
+        self.spare: FloatArray = np.zeros(size)
         # The fast way needs two names or more: of one name, itemgetter makes no tuple.
         self._n_expected = len(names) if len(names) > 1 else -1
         self._values_of = operator.itemgetter(*names) if len(names) > 1 else None
@@ -94,15 +109,24 @@ class Vectorizer:
     def encode(self, x: Features, lenient: bool = False) -> FloatArray | None:
         """The array of `x`, or None if `x` has a name that is not known yet.
 
-        Raises a ValueError if a value, under a known name or not, is not a finite number. The
-        lenient way, for predictions, leaves unknown names and NaN out, as absent features.
+        Raises a ValueError if a value, under a known name or not, is not a finite number. The array
+        may be changed, but not kept: the next example is written into it.
+
+        The lenient way, for predictions, leaves unknown names and NaN out, as absent features. It
+        makes a new array.
         """
         # Not for subclasses: a Counter has a value for every name, and a defaultdict makes one.
         if len(x) == self._n_expected and type(x) is dict:
-            array = empty(self.size)
+            values_of = self._values_of
             try:
                 # struct takes nothing but numbers, where numpy would parse strings.
-                self._pack_into(array, 0, *self._values_of(x))  # type: ignore
+                if lenient:
+                    # Threads may predict side by side: they share no array.
+                    array = empty(self.size)
+                    self._pack_into(array, 0, *values_of(x))  # type: ignore
+                else:
+                    array = self._row
+                    self._fill_row(*values_of(x))  # type: ignore[misc]
             except _UNUSUAL:
                 pass
             else:

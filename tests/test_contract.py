@@ -667,6 +667,31 @@ def test_predictions_are_distributions_and_leave_no_trace(make: Factory, backend
 
 
 @each_case
+def test_no_learner_keeps_the_array_that_it_is_given(make: Factory) -> None:
+    """The next example is written into it, and anything into the spare one."""
+    for model in models_at_all_stages(make):
+        twin = model.clone(include_attributes=True)
+        array = np.linspace(-1.0, 2.0, model._vectorizer.size)
+        for positive in (False, True, False):
+            twin._learn(array.copy(), positive, 1.5)
+            given = array.copy()
+            model._learn(given, positive, 1.5)
+            given[:] = math.nan
+            model._vectorizer.spare[:] = math.nan
+            assert learned_state(model) == learned_state(twin)
+
+
+@each_case
+def test_what_was_predicted_before_makes_no_difference(make: Factory) -> None:
+    asked, silent = make(), make()
+    for x, y in STREAM:
+        asked.predict_proba_one(x)
+        asked.learn_one(x, y)
+        silent.learn_one(x, y)
+    assert pickle.dumps(asked) == pickle.dumps(silent)
+
+
+@each_case
 def test_nan_and_unknown_features_count_as_absent(make: Factory) -> None:
     model = learn(make(), STREAM)
     for x in PROBES:

@@ -189,13 +189,47 @@ def test_one_name(name: Hashable) -> None:
     assert vectorizer.decode(np.array([2.0])) == {name: 2.0}
 
 
-def test_every_array_is_new() -> None:
+# Every now and then one that is refused, in the middle of an array.
+few_values = st.sampled_from([0.0, -0.0, 1.5, 2, True, math.nan, math.inf, 1e200, "a", None])
+
+
+@given(st.lists(st.tuples(few_values, few_values, few_values, st.booleans()), max_size=20))
+def test_what_was_encoded_before_makes_no_difference(calls: list[tuple[Any, ...]]) -> None:
+    """Nothing is left of an earlier example in the array that is used again."""
+
+    def outcome(vectorizer: Vectorizer, x: dict[Any, Any], lenient: bool) -> bytes | str:
+        try:
+            return vectorizer.encode(x, lenient).tobytes()
+        except ValueError as refusal:
+            return str(refusal)
+
+    def made() -> Vectorizer:
+        return learned([range(16), ["late"]])
+
+    vectorizer = made()
+    assert vectorizer.size == 18
+    for *three, lenient in calls:
+        x = dict.fromkeys(range(14), 1.0) | dict(zip([14, 15, "late"], three, strict=True))
+        assert outcome(vectorizer, x, lenient) == outcome(made(), x, lenient)
+
+
+def test_predictions_share_no_array() -> None:
     vectorizer = learned([["a", "b"]])
     x = {"a": 1.0, "b": 2.0}
-    for encode in (lambda: vectorizer.encode(x), lambda: vectorizer.encode({"b": 2.0, "a": 1.0})):
-        first = encode()
-        first[:] = 9.0
-        assert encode().tolist() == [1.0, 2.0]
+    first, second = vectorizer.encode(x, lenient=True), vectorizer.encode(x, lenient=True)
+    to_learn = vectorizer.encode(x)
+    assert not np.shares_memory(first, second)
+    assert not np.shares_memory(first, to_learn)
+    assert not np.shares_memory(to_learn, vectorizer.spare)
+
+
+@pytest.mark.parametrize("x", [{"a": 1.0, "b": 2.0}, {"b": 2.0}, {}])
+@pytest.mark.parametrize("lenient", [False, True])
+def test_an_array_may_be_changed(x: dict[Any, float], lenient: bool) -> None:
+    vectorizer = learned([["a", "b"]])
+    expected = vectorizer.encode(x, lenient).tolist()
+    vectorizer.encode(x, lenient)[:] = 9.0
+    assert vectorizer.encode(x, lenient).tolist() == expected
 
 
 # Every way through `encode`: all the names, some of them, one that is new.
