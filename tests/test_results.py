@@ -181,6 +181,8 @@ def line_with(**changes: object) -> bytes:
         line_with(setting={"l2": [1.0]}),
         line_with(setting={"l2": -1.0}),
         line_with(setting={"l2": 3.0}),
+        # Both are in the grid, but not together: their product is 2.
+        line_with(method="OAUC-Mc", setting={"l2": 1.0, "lr": 2.0}),
         line_with(note="the good one"),
     ],
 )

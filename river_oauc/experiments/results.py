@@ -15,13 +15,13 @@ import pathlib
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.experiments import protocol
 from river_oauc.experiments.errors import UserError, reason
 from river_oauc.experiments.files import check_replaceable, replace_file
-from river_oauc.experiments.methods import Table
+from river_oauc.experiments.methods import Setting, Table
 from river_oauc.experiments.protocol import Cell, Outcome
 from river_oauc.experiments.text import shorten
 
@@ -188,10 +188,11 @@ class ResultsFile:
             self._append(b"\n")
 
     def _parse_lines(self, lines: list[bytes]) -> None:
+        settings = {method.name: method.settings for method in self._table.methods}
         numbers: dict[Cell, int] = {}
         for number, line in enumerate(lines, start=2):
             try:
-                cell, outcome = _parse(line, self._table)
+                cell, outcome = _parse(line, settings)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise UserError(
                     f"{self.path}: line {number:,} is damaged; remove that line to have it "
@@ -263,12 +264,11 @@ def _is_cut_short(tail: bytes) -> bool:
     return False
 
 
-def _parse(line: bytes, table: Table) -> tuple[Cell, Outcome]:
+def _parse(line: bytes, settings: Mapping[str, Sequence[Setting]]) -> tuple[Cell, Outcome]:
     """A cell and its outcome, or an error of some kind if the line is not one of ours."""
     content = _loads(line)
     cell = Cell(content["dataset"], content["method"], content["run"])
     outcome = Outcome(content["auc"], content["setting"])
-    grid = {method.name: method.grid for method in table.methods}[cell.method]
     is_ours = (
         content.keys() == {*Cell._fields, *Outcome._fields}
         and cell.dataset in BENCHMARKS
@@ -276,8 +276,7 @@ def _parse(line: bytes, table: Table) -> tuple[Cell, Outcome]:
         and cell.run in range(protocol.MAX_RUNS)
         and type(outcome.auc) is float
         and 0.0 <= outcome.auc <= 1.0
-        and outcome.setting.keys() == grid.keys()
-        and all(outcome.setting[name] in values for name, values in grid.items())
+        and outcome.setting in settings[cell.method]
     )
     if not is_ours:
         raise ValueError(line)
