@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import random
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,12 @@ from hypothesis import settings
 
 settings.register_profile("river_oauc", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("river_oauc")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the thousands of tests, which live as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -84,6 +84,11 @@ CASES: list[tuple[str, Factory]] = [
 ]
 
 each_case = pytest.mark.parametrize("make", [pytest.param(make, id=id_) for id_, make in CASES])
+# For what the base class sees to, whatever the parameters: many kinds of input, most of them.
+each_class = pytest.mark.parametrize(
+    "make",
+    [pytest.param(functools.partial(make_case, cls, 0), id=cls.__name__) for cls in CLASSIFIERS],
+)
 
 
 # Tools -----------------------------------------------------------------------------------------
@@ -208,14 +213,14 @@ def test_river_check(make: Factory, check: Callable[[base.Classifier], None]) ->
 
 
 @pytest.mark.parametrize("scaler", [preprocessing.MinMaxScaler, preprocessing.StandardScaler])
-@each_case
+@each_class
 def test_river_checks_behind_a_scaler(make: Factory, scaler: type[base.Transformer]) -> None:
     checks.check_estimator(scaler() | make())
 
 
 @each_case
 def test_shuffled_features_have_no_impact_50_times_in_a_row(make: Factory) -> None:
-    stream = list(datasets.Phishing().take(200))
+    stream = list(datasets.Phishing().take(100))
     for seed in range(50):
         random.seed(seed)
         checks.common.check_shuffle_features_no_impact(make(), stream)
@@ -269,7 +274,7 @@ def wrappers(make: Factory) -> dict[str, base.Classifier]:
     }
 
 
-@each_case
+@each_class
 def test_works_in_rivers_wrappers(make: Factory) -> None:
     for name, wrapper in wrappers(make).items():
         metric = evaluate.progressive_val_score(
@@ -280,7 +285,7 @@ def test_works_in_rivers_wrappers(make: Factory) -> None:
         assert metric.get() > 0.7, name
 
 
-@each_case
+@each_class
 def test_works_in_one_vs_rest(make: Factory) -> None:
     model = preprocessing.MinMaxScaler() | multiclass.OneVsRestClassifier(make())
     metric = evaluate.progressive_val_score(
@@ -360,7 +365,7 @@ REFUSED_LABELS = [
 
 
 @pytest.mark.parametrize("kind", LABEL_KINDS)
-@each_case
+@each_class
 def test_labels_of_every_kind_are_equal_in_effect(make: Factory, kind: str) -> None:
     negative, positive = LABEL_KINDS[kind]
     model = learn(make(), [(x, positive if y else negative) for x, y in STREAM])
@@ -368,7 +373,7 @@ def test_labels_of_every_kind_are_equal_in_effect(make: Factory, kind: str) -> N
 
 
 @pytest.mark.parametrize("label", REFUSED_LABELS, ids=repr)
-@each_case
+@each_class
 def test_other_labels_are_refused(make: Factory, label: Any) -> None:
     x = PROBES[0]
     for model in models_at_all_stages(make):
@@ -382,7 +387,7 @@ def test_other_labels_are_refused(make: Factory, label: Any) -> None:
 
 
 @pytest.mark.parametrize("label", ["fraud", None, 2, math.nan], ids=repr)
-@each_case
+@each_class
 def test_other_labels_in_a_batch_are_refused(make: Factory, label: Any) -> None:
     X = pd.DataFrame([{**x, "new": 1.0} for x in PROBES[:4]])
     y = pd.Series([True, False, label, True], dtype=object)
@@ -451,7 +456,7 @@ def spoiled_examples(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("kind", FEATURE_KINDS)
-@each_case
+@each_class
 def test_features_of_every_kind_are_equal_in_effect(make: Factory, kind: str) -> None:
     convert = FEATURE_KINDS[kind]
     bits = [({name: int(value > 0) for name, value in x.items()}, y) for x, y in STREAM]
@@ -462,7 +467,7 @@ def test_features_of_every_kind_are_equal_in_effect(make: Factory, kind: str) ->
 
 
 @each_refused_feature
-@each_case
+@each_class
 def test_other_features_are_refused(make: Factory, kind: str) -> None:
     value = REFUSED_FEATURES[kind]
     for model in models_at_all_stages(make):
@@ -475,7 +480,7 @@ def test_other_features_are_refused(make: Factory, kind: str) -> None:
 
 
 @each_refused_feature
-@each_case
+@each_class
 def test_other_features_are_refused_in_predictions(make: Factory, kind: str) -> None:
     value = REFUSED_FEATURES[kind]
     for model in models_at_all_stages(make):
@@ -503,7 +508,7 @@ def test_other_features_are_refused_in_predictions(make: Factory, kind: str) -> 
         ("10**400", "too large"),
     ],
 )
-@each_case
+@each_class
 def test_a_refusal_says_what_to_do(make: Factory, kind: str, advice: str) -> None:
     with pytest.raises(ValueError, match=advice) as refusal:
         make().learn_one({"x0": REFUSED_FEATURES[kind]}, True)
@@ -523,7 +528,7 @@ def test_features_too_large_together_are_refused(make: Factory) -> None:
 
 
 @each_refused_feature
-@each_case
+@each_class
 def test_other_features_in_a_batch_are_refused(make: Factory, kind: str) -> None:
     """The row is named too, and the rows before it are not learned either."""
     value = REFUSED_FEATURES[kind]
@@ -539,7 +544,7 @@ def test_other_features_in_a_batch_are_refused(make: Factory, kind: str) -> None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e200, None], ids=repr)
-@each_case
+@each_class
 def test_other_numbers_in_a_batch_are_refused(make: Factory, value: Any, backend: Backend) -> None:
     X = backend.frame({"x0": [1.0, 2.0, 3.0], "x1": [1.0, value, 3.0], "new": [1, 2, 3]})
     y = backend.series([True, False, True])
@@ -550,7 +555,7 @@ def test_other_numbers_in_a_batch_are_refused(make: Factory, value: Any, backend
         assert pickle.dumps(model) == before
 
 
-@each_case
+@each_class
 def test_strings_in_a_batch_are_refused(make: Factory, backend: Backend) -> None:
     X = backend.frame({"x0": [1.0, 2.0], "new": [1, 2], "x1": ["1.5", "2.5"]})
     y = backend.series([True, False])
@@ -804,7 +809,7 @@ def test_weights_weigh(make: Factory) -> None:
 
 
 @pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=lambda w: repr(w)[:10])
-@each_case
+@each_class
 def test_other_weights_are_refused(make: Factory, w: Any) -> None:
     X = pd.DataFrame([{**x, "new": 1.0} for x in PROBES[:3]])
     y = pd.Series([True, False, True])
@@ -989,7 +994,7 @@ def test_learn_many_is_the_loop_for_many_features(make: Factory, n_features: int
 
 
 @pytest.mark.parametrize("w", [1.0, 2, 0.5, np.float32(0.5)], ids=repr)
-@each_case
+@each_class
 def test_learn_many_with_one_weight_for_all(make: Factory, backend: Backend, w: float) -> None:
     many, one = make(), make()
     many.learn_many(
@@ -1055,7 +1060,7 @@ def frames_of_odd_types() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", frames_of_odd_types())
-@each_case
+@each_class
 def test_columns_of_any_numeric_type(make: Factory, kind: str) -> None:
     X, plain = frames_of_odd_types()[kind], frames_of_odd_types()["pandas int, bool, float32"]
     y = pd.Series([i % 3 == 0 for i in range(len(plain))])
@@ -1164,7 +1169,7 @@ def test_predict_many_is_predict_one_of_each_row(make: Factory, backend: Backend
             assert labels == [model.predict_one(x) for x in rows]
 
 
-@each_case
+@each_class
 def test_missing_values_are_absent_in_predictions(make: Factory, backend: Backend) -> None:
     model = learn(make(), STREAM)
     absent = model.predict_proba_one({"x0": 1.0})[True]
@@ -1175,7 +1180,7 @@ def test_missing_values_are_absent_in_predictions(make: Factory, backend: Backen
 
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NA], ids=repr)
 @pytest.mark.parametrize("dtype", ["object", "Int64", "Float64", "boolean"])
-@each_case
+@each_class
 def test_missing_values_of_pandas_are_absent_in_predictions(
     make: Factory, dtype: str, missing: Any
 ) -> None:
@@ -1187,7 +1192,7 @@ def test_missing_values_of_pandas_are_absent_in_predictions(
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 1e200])
-@each_case
+@each_class
 def test_infinities_are_refused_in_predictions_for_batches(
     make: Factory, backend: Backend, value: float
 ) -> None:
@@ -1244,7 +1249,7 @@ def batches() -> dict[str, tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("kind", batches())
-@each_case
+@each_class
 def test_conventions_are_those_of_logistic_regression(make: Factory, kind: str) -> None:
     X, y = batches()[kind]
     model, theirs = make(), linear_model.LogisticRegression()
@@ -1331,7 +1336,7 @@ MIXED_NAMES = [0, "a", (1, 2), None, frozenset({3}), 1.5, b"x", ("b", None)]
     [[0, 1, 2, 3], [(0, "a"), (1, "b"), (0, "c"), (2,)], MIXED_NAMES[:4], MIXED_NAMES[4:]],
     ids=["ints", "tuples", "mixed", "more mixed"],
 )
-@each_case
+@each_class
 def test_names_are_any_hashable(make: Factory, names: list[Any]) -> None:
     def renamed(x: dict[str, float]) -> dict[Any, float]:
         return dict(zip(names, x.values(), strict=True))
@@ -1378,7 +1383,7 @@ def test_one_feature(make: Factory) -> None:
     ],
     ids=["OrderedDict", "Counter", "defaultdict", "ChainMap", "MappingProxyType"],
 )
-@each_case
+@each_class
 def test_an_example_may_be_any_mapping(make: Factory, mapping: Callable[..., Any]) -> None:
     """As many new names as there are old ones must not be taken for the old ones."""
     stream = [({"a": 1, "b": 2}, True), ({"a": 2, "b": 1}, False), ({"c": 5, "d": 3}, True)]
