@@ -602,7 +602,7 @@ def test_whatever_is_learned_predictions_are_finite(
             assert 0.0 <= p[True] <= 1.0
 
 
-@each_case
+@each_class
 @given(examples=examples_of_any_size)
 def test_a_batch_is_learned_up_to_the_row_that_is_refused(
     make: Factory, examples: list[tuple[dict[str, float], bool, float]]
@@ -960,7 +960,7 @@ chunks_of_columns = st.lists(
 )
 
 
-@each_case
+@each_class
 @settings(max_examples=15)
 @given(chunks=chunks_of_columns)
 def test_learn_many_is_the_loop_of_learn_one(

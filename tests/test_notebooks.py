@@ -99,6 +99,8 @@ def test_it_says_nothing_of_the_machine_that_ran_it(path: pathlib.Path) -> None:
 @every_notebook
 def test_it_runs_and_shows_what_is_committed(path: pathlib.Path) -> None:
     """If the code is right and the outputs are old, `python notebooks/execute.py` renews them."""
+    for package in ("nbclient", "ipykernel"):
+        pytest.importorskip(package, reason='needs the extra: pip install -e ".[notebooks]"')
     committed = nbformat.read(path, as_version=4)
     executed = runpy.run_path(str(DIRECTORY / "execute.py"))["execute"](path)
     assert complaints(executed) == []
