@@ -80,19 +80,26 @@ class Vectorizer:
         self._set_names([], 1)
 
     def _set_names(self, names: list[base.typing.FeatureName], size: int) -> None:
-        self.names = names
-        self.size = size
-        self._index = {name: position for position, name in enumerate(names)}
+        # All that needs memory comes first: if there is none, nothing has changed.
+        index = {name: position for position, name in enumerate(names)}
         # struct writes zeros where the format says `x`: the slots that no name has taken yet.
-        self._pack_into = struct.Struct(f"{len(names)}d{8 * (size - len(names))}x").pack_into
+        pack_into = struct.Struct(f"{len(names)}d{8 * (size - len(names))}x").pack_into
         # A new array costs as much as filling it: one is kept for the example to be learned.
         buffer = bytearray(8 * size)
-        self._fill_row = functools.partial(self._pack_into, buffer, 0)
-        self._row: FloatArray = np.frombuffer(buffer)
-        self.spare: FloatArray = np.zeros(size)
+        fill_row = functools.partial(pack_into, buffer, 0)
+        row, spare = np.frombuffer(buffer), np.zeros(size)
         # The fast way needs two names or more: of one name, itemgetter makes no tuple.
+        values_of = operator.itemgetter(*names) if len(names) > 1 else None
+
+        self.names = names
+        self.size = size
+        self.spare: FloatArray = spare
+        self._index = index
+        self._pack_into = pack_into
+        self._fill_row = fill_row
+        self._row: FloatArray = row
         self._n_expected = len(names) if len(names) > 1 else -1
-        self._values_of = operator.itemgetter(*names) if len(names) > 1 else None
+        self._values_of = values_of
 
     def __getstate__(self) -> tuple[list[base.typing.FeatureName], int]:
         return self.names, self.size

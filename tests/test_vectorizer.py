@@ -213,6 +213,21 @@ def test_what_was_encoded_before_makes_no_difference(calls: list[tuple[Any, ...]
         assert outcome(vectorizer, x, lenient) == outcome(made(), x, lenient)
 
 
+def test_without_memory_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_out(*_: object) -> None:
+        raise MemoryError
+
+    vectorizer = learned([["a", "b"]])
+    before = contents(vectorizer)
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "zeros", give_out)
+        with pytest.raises(MemoryError):
+            vectorizer.extend(["c"])
+    assert contents(vectorizer) == before
+    assert vectorizer.encode({"a": 1.0, "b": 2.0}).tolist() == [1.0, 2.0]
+    assert vectorizer.encode({"c": 1.0}) is None
+
+
 def test_predictions_share_no_array() -> None:
     vectorizer = learned([["a", "b"]])
     x = {"a": 1.0, "b": 2.0}
