@@ -179,6 +179,8 @@ def test_interrupted_while_the_workers_start(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whatever a shell in the background starts ignores interrupts, and so would the command.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         # Whoever waits for both finds them before they have imported anything.
