@@ -213,7 +213,7 @@ def test_river_check(make: Factory, check: Callable[[base.Classifier], None]) ->
 
 
 @pytest.mark.parametrize("scaler", [preprocessing.MinMaxScaler, preprocessing.StandardScaler])
-@each_class
+@each_case
 def test_river_checks_behind_a_scaler(make: Factory, scaler: type[base.Transformer]) -> None:
     checks.check_estimator(scaler() | make())
 
