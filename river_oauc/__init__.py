@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from river_oauc.auto import AutoOAUCM
-from river_oauc.baselines import OAM, OLUBAUC, PAI, Perceptron
-from river_oauc.kernel import OKAUCM, OKAUCS
-from river_oauc.koil import KOIL
-from river_oauc.linear import OAUCM, OAUCS
+from river_oauc.auto.oauc import AutoOAUCM
+from river_oauc.kernel.koil import KOIL
+from river_oauc.kernel.okauc import OKAUCM, OKAUCS
+from river_oauc.linear.first_order import OAM, OLUBAUC, PAI, Perceptron
+from river_oauc.linear.oauc import OAUCM, OAUCS
 
 __all__ = [
     "KOIL",

@@ -12,11 +12,17 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
-from river_oauc.arrays import FloatArray
 from river_oauc.calibration import Calibration
-from river_oauc.inputs import parse_label, parse_weight, read_features, read_labels, read_weights
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.frames import (
+    parse_label,
+    parse_weight,
+    read_features,
+    read_labels,
+    read_weights,
+)
+from river_oauc.inputs.vectorizer import MAX_NORM, Features, Vectorizer
 from river_oauc.interrupts import HeldInterrupts
-from river_oauc.vectorizer import MAX_NORM, Features, Vectorizer
 
 if typing.TYPE_CHECKING:
     import narwhals.stable.v2 as nw

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from river_oauc.arrays import FloatArray
-from river_oauc.parameters import check_choice
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.parameters import check_choice
 
 __all__ = ["Calibration", "ScoreStatistics"]
 

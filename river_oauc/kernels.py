@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg.blas import dscal
 from scipy.spatial.distance import cdist
 
-from river_oauc.arrays import FloatArray
-from river_oauc.parameters import check_count, check_number
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.parameters import check_count, check_number
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
 

@@ -18,7 +18,7 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from river_oauc.arrays import FloatArray
+from river_oauc.inputs.arrays import FloatArray
 
 __all__ = ["psi_m", "psi_m_coefficients", "psi_s", "psi_s_coefficients"]
 

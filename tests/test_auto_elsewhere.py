@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from test_auto import best_rival_and_auto
 
-from river_oauc.experiments.methods import TABLES
-from river_oauc.experiments.protocol import PAPER_RUNS, evaluate, scale, split
+from river_oauc.experiments.paper.methods import TABLES
+from river_oauc.experiments.paper.protocol import PAPER_RUNS, evaluate, scale, split
 
 
 def of_river(dataset, positive) -> tuple[np.ndarray, np.ndarray]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from river_oauc.experiments import compare
 from river_oauc.experiments.cli import main
+from river_oauc.experiments.compare import command as compare
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:

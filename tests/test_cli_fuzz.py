@@ -24,16 +24,21 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from matplotlib import image
 
-from river_oauc.experiments import cli, compare, curves, results, table_figures, tables
+from river_oauc.experiments import cli
 from river_oauc.experiments.cli import main
-from river_oauc.experiments.csv_file import csv_stream
-from river_oauc.experiments.csv_rows import MAX_LINE
-from river_oauc.experiments.methods import TABLES, Table
+from river_oauc.experiments.compare import command as compare
+from river_oauc.experiments.compare import curves
+from river_oauc.experiments.compare.csv_file import csv_stream
+from river_oauc.experiments.compare.csv_rows import MAX_LINE
 from river_oauc.experiments.models import CONTENDERS
-from river_oauc.experiments.protocol import Cell, Outcome
-from river_oauc.experiments.results import ResultsFile
+from river_oauc.experiments.paper import command as tables
+from river_oauc.experiments.paper import figures as table_figures
+from river_oauc.experiments.paper import results
+from river_oauc.experiments.paper.methods import TABLES, Table
+from river_oauc.experiments.paper.protocol import Cell, Outcome
+from river_oauc.experiments.paper.results import ResultsFile
+from river_oauc.experiments.paper.workers import Finished
 from river_oauc.experiments.speed import MAX_FEATURES
-from river_oauc.experiments.workers import Finished
 
 GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n7,1,1\n"
 CSV = ["compare", "--csv", "data.csv", "--target", "y", "--positive", "1", "--models", "PAI"]
@@ -275,7 +280,7 @@ def test_a_file_that_changes_between_the_two_readings(
     def change(*args: object) -> None:
         path.unlink() if content is None else path.write_text(content)
 
-    monkeypatch.setattr("river_oauc.experiments.csv_file._check_features", change)
+    monkeypatch.setattr("river_oauc.experiments.compare.csv_file._check_features", change)
     said = call(*CSV, "--shuffle" if shuffle else "--no-shuffle")
     assert refusal(said) == (
         "data.csv: No such file or directory"

@@ -16,13 +16,13 @@ from river import base, datasets, evaluate, forest, linear_model, metrics, prepr
 
 from river_oauc import OAUCM
 from river_oauc.datasets import download
-from river_oauc.experiments import race as race_module
 from river_oauc.experiments.cli import main
-from river_oauc.experiments.csv_file import MAX_CATEGORIES, csv_stream
-from river_oauc.experiments.curves import Curve, _spread, draw_curves
+from river_oauc.experiments.compare import race as race_module
+from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
+from river_oauc.experiments.compare.curves import Curve, _spread, draw_curves
+from river_oauc.experiments.compare.race import Contest, pipeline, race
+from river_oauc.experiments.compare.streams import Stream, known_sets, named_stream
 from river_oauc.experiments.models import CONTENDERS, select
-from river_oauc.experiments.race import Contest, pipeline, race
-from river_oauc.experiments.streams import Stream, known_sets, named_stream
 
 Write = Callable[..., pathlib.Path]
 

@@ -17,7 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river.utils import dataframe
 
-from river_oauc.inputs import parse_label, parse_weight, read_features, read_labels, read_weights
+from river_oauc.inputs.frames import (
+    parse_label,
+    parse_weight,
+    read_features,
+    read_labels,
+    read_weights,
+)
 
 if TYPE_CHECKING:
     from conftest import Backend

@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 import pickle
+import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +18,10 @@ from river import compose, preprocessing
 from river.utils import pretty
 
 import river_oauc
-from river_oauc import OAM, OAUCM, OAUCS, AutoOAUCM, arrays
+from river_oauc import OAM, OAUCM, OAUCS, AutoOAUCM
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.linear import MomentClassifier
+from river_oauc.inputs import arrays
+from river_oauc.linear.oauc import MomentClassifier
 
 # How many p × p matrices they keep.
 QUADRATIC: dict[type[MomentClassifier], int] = {OAUCM: 2, OAUCS: 2, AutoOAUCM: 4}
@@ -293,8 +295,8 @@ def test_no_memory_to_grow(cls: type[OnlineAUCClassifier], monkeypatch: pytest.M
             raise MemoryError
         return resized(*args, **kwargs)
 
-    for module in vars(river_oauc).values():
-        if inspect.ismodule(module) and hasattr(module, "resized"):
+    for name, module in list(sys.modules.items()):
+        if name.startswith("river_oauc.") and hasattr(module, "resized"):
             monkeypatch.setattr(module, "resized", rationed)
 
     n_failures = 0

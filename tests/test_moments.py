@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_oauc.moments import Centroid, Moments
+from river_oauc.stats.moments import Centroid, Moments
 
 SEEDS = st.integers(0, 2**32 - 1)
 

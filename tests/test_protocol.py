@@ -14,9 +14,10 @@ from hypothesis.extra import numpy as hnp
 
 from river_oauc import OAUCM
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments import protocol
-from river_oauc.experiments.methods import TABLES, Method, powers
-from river_oauc.experiments.protocol import (
+from river_oauc.experiments.paper import protocol
+from river_oauc.experiments.paper.grids.oauc import OAUCMStack, Stack
+from river_oauc.experiments.paper.methods import TABLES, Method, powers
+from river_oauc.experiments.paper.protocol import (
     N_FOLDS,
     PAPER_RUNS,
     Cell,
@@ -28,7 +29,6 @@ from river_oauc.experiments.protocol import (
     split,
     stratified_folds,
 )
-from river_oauc.stack import OAUCMStack, Stack
 
 labels = hnp.arrays(bool, st.integers(1, 60))
 

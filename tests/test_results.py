@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc.experiments import protocol
-from river_oauc.experiments.errors import UserError
-from river_oauc.experiments.files import replace_file
-from river_oauc.experiments.methods import TABLES, Table
-from river_oauc.experiments.protocol import Cell, Outcome
-from river_oauc.experiments.results import ResultsFile, header
+from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.console.files import replace_file
+from river_oauc.experiments.paper import protocol
+from river_oauc.experiments.paper.methods import TABLES, Table
+from river_oauc.experiments.paper.protocol import Cell, Outcome
+from river_oauc.experiments.paper.results import ResultsFile, header
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {
@@ -229,9 +229,9 @@ def test_an_end_that_is_not_ours_is_left_alone(path: Path, tail: bytes) -> None:
 def test_one_process_at_a_time(path: Path) -> None:
     program = (
         "import pathlib, sys\n"
-        "from river_oauc.experiments.errors import UserError\n"
-        "from river_oauc.experiments.methods import TABLES\n"
-        "from river_oauc.experiments.results import ResultsFile\n"
+        "from river_oauc.experiments.console.errors import UserError\n"
+        "from river_oauc.experiments.paper.methods import TABLES\n"
+        "from river_oauc.experiments.paper.results import ResultsFile\n"
         "try:\n"
         "    with ResultsFile(pathlib.Path(sys.argv[1]), TABLES['linear']()):\n"
         "        print('opened')\n"

@@ -24,15 +24,20 @@ from river_oauc import (
     OLUBAUC,
     PAI,
     Perceptron,
-    koil_stack,
-    support,
 )
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.baseline_stack import OAMStack, OLUBAUCStack, PAIStack, PerceptronStack
-from river_oauc.kernel_stack import OKAUCMStack, OKAUCSStack
+from river_oauc.experiments.paper.grids import koil as koil_stack
+from river_oauc.experiments.paper.grids.first_order import (
+    OAMStack,
+    OLUBAUCStack,
+    PAIStack,
+    PerceptronStack,
+)
+from river_oauc.experiments.paper.grids.koil import KOILStack
+from river_oauc.experiments.paper.grids.oauc import LARGEST_NORM, OAUCMStack, OAUCSStack, Stack
+from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from river_oauc.kernel import support
 from river_oauc.kernels import RBF
-from river_oauc.koil_stack import KOILStack
-from river_oauc.stack import LARGEST_NORM, OAUCMStack, OAUCSStack, Stack
 
 Stream = tuple[np.ndarray, np.ndarray]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from river_oauc.standardizer import Standardizer
+from river_oauc.stats.standardizer import Standardizer
 
 MEMORY = 1000
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from river_oauc.kernel.support import SupportSet, k_nearest, nearest
 from river_oauc.kernels import RBF, Kernel, Linear, Polynomial
-from river_oauc.support import SupportSet, k_nearest, nearest
 
 KERNELS = {
     "RBF": (RBF(gamma=0.5), reference.rbf(0.5)),

@@ -19,13 +19,14 @@ from rich.console import Console
 from threadpoolctl import threadpool_info
 
 from river_oauc.datasets import BENCHMARKS, DatasetError
-from river_oauc.experiments import live, tables, workers
 from river_oauc.experiments.cli import main
-from river_oauc.experiments.errors import UserError
-from river_oauc.experiments.live import Forecast, LiveTable
-from river_oauc.experiments.methods import TABLES, Table
-from river_oauc.experiments.protocol import Cell, Outcome, run_cell
-from river_oauc.experiments.workers import Finished, run_cells
+from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.paper import command as tables
+from river_oauc.experiments.paper import live, workers
+from river_oauc.experiments.paper.live import Forecast, LiveTable
+from river_oauc.experiments.paper.methods import TABLES, Table
+from river_oauc.experiments.paper.protocol import Cell, Outcome, run_cell
+from river_oauc.experiments.paper.workers import Finished, run_cells
 
 # `segment` needs no file but river's own.
 SMALL = ["--datasets", "segment", "--methods", "perceptron", "pa-i"]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc.vectorizer import MAX_NORM, Vectorizer
+from river_oauc.inputs.vectorizer import MAX_NORM, Vectorizer
 
 Names = list[list[Hashable]]
 

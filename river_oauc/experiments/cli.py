@@ -10,8 +10,8 @@ import sys
 import typing
 from collections.abc import Sequence
 
-from river_oauc.experiments.errors import UserError
-from river_oauc.experiments.text import one_line
+from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.console.text import one_line
 
 __all__ = ["main"]
 
@@ -62,7 +62,9 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     # Imported here because they need the extra.
-    from river_oauc.experiments import compare, datasets_command, speed, tables
+    from river_oauc.experiments import datasets_command, speed
+    from river_oauc.experiments.compare import command as compare
+    from river_oauc.experiments.paper import command as tables
 
     parser = _Parser(
         prog="river-oauc", description="Online AUC maximisation for river, on your machine."

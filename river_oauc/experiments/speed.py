@@ -18,9 +18,9 @@ from rich.table import Table
 from river import base
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from river_oauc.experiments.compare.streams import Example
+from river_oauc.experiments.console.terminal import plain_table, positive_int, progress_bar, say
 from river_oauc.experiments.models import ARF, CONTENDERS, LOGISTIC, Contender
-from river_oauc.experiments.streams import Example
-from river_oauc.experiments.terminal import plain_table, positive_int, progress_bar, say
 
 __all__ = ["Stopwatch", "add_arguments", "generate", "measure", "run"]
 

@@ -1,0 +1,1 @@
+"""The learners without anything to set."""

@@ -1,0 +1,1 @@
+"""`river-oauc compare`: learners side by side on one stream."""

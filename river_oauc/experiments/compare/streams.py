@@ -1,0 +1,152 @@
+"""Labelled streams to compare learners on: sets by name, and what is known of them."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from river import datasets
+
+from river_oauc.datasets import BENCHMARKS, DatasetError
+from river_oauc.experiments.console.errors import UserError
+
+__all__ = ["DEFAULT_SET", "Example", "Stream", "known_sets", "named_stream", "nearest"]
+
+Example = tuple[dict[Any, Any], bool]
+
+DEFAULT_SET = "ImageSegments"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream of examples in the order in which every learner sees them.
+
+    Parameters
+    ----------
+    title
+        What the table and the figure call it.
+    examples
+        Pairs of features and label.
+    size
+        The number of examples.
+    positives
+        How many of them are positive.
+    text_features
+        The features that hold text, and have to be encoded.
+    notes
+        What was decided in reading it, one line each, for the user to know.
+
+    """
+
+    title: str
+    examples: Iterable[Example]
+    size: int
+    positives: int
+    text_features: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.positives == 0:
+            raise UserError(
+                f"{self.title}: none of the {self.size:,} examples is positive; "
+                "a larger --limit may help"
+            )
+        if self.positives == self.size:
+            raise UserError(
+                f"{self.title}: all of the {self.size:,} examples are positive; "
+                "a larger --limit may help"
+            )
+
+
+def _cement_segments() -> Iterator[Example]:
+    return ((x, y == "cement") for x, y in datasets.ImageSegments())  # type: ignore[no-untyped-call]
+
+
+def _shuttle_anomalies() -> Iterator[Example]:
+    return ((x, y == 1) for x, y in datasets.Shuttle())
+
+
+# Sets that come with river, as (title, examples).
+_BUNDLED: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
+    DEFAULT_SET: ("ImageSegments (cement against the rest)", _cement_segments),
+    "Phishing": ("Phishing", datasets.Phishing),
+    "Bananas": ("Bananas", datasets.Bananas),
+    "Shuttle": ("Shuttle (anomalies)", _shuttle_anomalies),
+}
+
+
+def known_sets() -> list[str]:
+    """The names that `named_stream` takes."""
+    return [*_BUNDLED, *BENCHMARKS]
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """A hint at the known name that was probably meant, or nothing.
+
+    Examples
+    --------
+
+    >>> nearest("Phising", ["Bananas", "Phishing"])
+    " (did you mean 'Phishing'?)"
+    >>> nearest("x", ["Bananas", "Phishing"])
+    ''
+
+    """
+    folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f" (did you mean {folded[close[0]]!r}?)" if close else ""
+
+
+def named_stream(
+    name: str, *, shuffle: bool = True, seed: int = 42, limit: int | None = None
+) -> Stream:
+    """A set by its name, shuffled unless its own order is asked for.
+
+    The named sets are no time series, and some stand ordered by class, which no learner that
+    is judged on the next example can be expected to like.
+
+    Parameters
+    ----------
+    name
+        One of `known_sets`, upper and lower case as they stand there.
+    shuffle
+        Whether to shuffle the set. The shuffled set is held in memory.
+    seed
+        Seed of the shuffle.
+    limit
+        How many examples to keep, after the shuffle.
+
+    Examples
+    --------
+
+    >>> stream = named_stream("Phishing")
+    >>> stream.title, stream.size, stream.positives
+    ('Phishing', 1250, 548)
+
+    """
+    if name in _BUNDLED:
+        title, read = _BUNDLED[name]
+    elif name in BENCHMARKS:
+        title, read = name, BENCHMARKS[name]
+    else:
+        known = known_sets()
+        hint = nearest(name, known)
+        raise UserError(f"unknown set {name!r}{hint}; the known ones are {', '.join(known)}")
+
+    try:
+        examples = list(read())
+    except DatasetError as error:
+        raise UserError(str(error)) from error
+    if shuffle:
+        random.Random(seed).shuffle(examples)
+    examples = list(itertools.islice(examples, limit))
+    return Stream(
+        title=title,
+        examples=examples,
+        size=len(examples),
+        positives=sum(y for _, y in examples),
+    )

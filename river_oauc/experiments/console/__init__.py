@@ -1,0 +1,1 @@
+"""How the commands talk to their user: text, tables, errors, files."""

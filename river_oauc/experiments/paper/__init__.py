@@ -1,0 +1,1 @@
+"""`river-oauc tables`: the tables of the paper, by its protocol."""

@@ -1,0 +1,182 @@
+"""The tables as figures: a dot plot beside the paper's figures, and the average ranks."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from river_oauc.experiments.paper.reported import SOURCES
+from river_oauc.experiments.paper.significance import LEVEL, Ranking
+from river_oauc.experiments.paper.summary import Summary
+
+__all__ = ["draw_dots", "draw_ranks"]
+
+# Two colours of Okabe and Ito, which people who see fewer colours tell apart; and ours is a filled
+# circle, the paper's an open diamond.
+_OURS, _PAPER = "#0072B2", "#D55E00"
+_TEXT, _GREY, _LINE = "#262626", "#595959", "#E5E5E5"
+_COLUMNS = 3
+
+
+def draw_dots(summary: Summary) -> bytes:
+    """A PNG with a panel a set: mean and standard deviation of each method, and the paper's."""
+    n_columns = min(_COLUMNS, len(summary.datasets))
+    n_rows = math.ceil(len(summary.datasets) / n_columns)
+    height = 1.1 + n_rows * (0.55 + 0.23 * len(summary.methods))
+    figure = Figure(figsize=(9.5, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False).ravel()
+    for axes, dataset in zip(panels, summary.datasets, strict=False):
+        _draw_panel(axes, summary, dataset)
+    for axes in panels[len(summary.datasets) :]:
+        axes.set_visible(False)
+    figure.suptitle(
+        f"AUC in percent: mean and standard deviation of {summary.n_runs} runs, and the paper's",
+        x=0.01,
+        ha="left",
+        fontsize=13,
+        fontweight="bold",
+        color=_TEXT,
+    )
+    figure.legend(
+        handles=[
+            Line2D([], [], color=_OURS, marker="o", markersize=6, label="ours"),
+            Line2D(
+                [],
+                [],
+                color=_PAPER,
+                marker="D",
+                markersize=5.5,
+                markerfacecolor="white",
+                label=SOURCES[summary.table.name],
+            ),
+        ],
+        loc="outside lower left",
+        ncols=2,
+        frameon=False,
+        fontsize=9,
+        labelcolor=_TEXT,
+    )
+    return _png(figure)
+
+
+def _draw_panel(axes: Axes, summary: Summary, dataset: str) -> None:
+    # The first method at the top.
+    heights = range(len(summary.methods), 0, -1)
+    for method, height in zip(summary.methods, heights, strict=True):
+        entry = summary.entries[dataset, method]
+        if entry.paper:
+            axes.errorbar(
+                entry.paper.mean,
+                height - 0.17,
+                xerr=entry.paper.std,
+                color=_PAPER,
+                marker="D",
+                markersize=4.5,
+                markerfacecolor="white",
+                linewidth=1.1,
+            )
+        axes.errorbar(
+            entry.mean,
+            height + 0.17,
+            xerr=entry.std,
+            color=_OURS,
+            marker="o",
+            markersize=5,
+            linewidth=1.4,
+        )
+    axes.set_title(dataset, loc="left", fontsize=10.5, fontweight="bold", color=_TEXT, pad=4)
+    axes.set_yticks(list(heights), list(summary.methods))
+    axes.set_ylim(0.4, len(summary.methods) + 0.6)
+    axes.locator_params(axis="x", nbins=5)
+    axes.grid(color=_LINE, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=_GREY, length=0, labelsize=9)
+    axes.spines[:].set_visible(False)
+
+
+def draw_ranks(ranking: Ranking, title: str) -> bytes:
+    """A PNG of the critical-difference diagram: methods that a bar joins do not differ.
+
+    Parameters
+    ----------
+    ranking
+        The average ranks.
+    title
+        What was ranked.
+
+    """
+    names = list(ranking.ranks)
+    half = math.ceil(len(names) / 2)
+    bars = ranking.cliques
+    first_label = -0.55 - 0.3 * len(bars)
+    bottom = first_label - 0.45 * (half - 1) - 0.4
+    figure = Figure(figsize=(9, 0.9 + 0.55 * (1.7 - bottom)), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=_TEXT)
+    axes.set_axis_off()
+    # The best rank, 1, is on the right.
+    axes.set_xlim(len(names) + 1.6, -0.6)
+    axes.set_ylim(bottom, 1.7)
+
+    axes.plot([1, len(names)], [0, 0], color=_TEXT, linewidth=1.2, clip_on=False)
+    for place in range(1, len(names) + 1):
+        axes.plot([place, place], [0, 0.1], color=_TEXT, linewidth=1.2)
+        axes.text(place, 0.18, str(place), ha="center", va="bottom", fontsize=9.5, color=_GREY)
+    _draw_critical_difference(axes, ranking, len(names))
+    for number, bar in enumerate(bars):
+        level = -0.25 - 0.3 * number
+        ends = [ranking.ranks[bar[0]] - 0.05, ranking.ranks[bar[-1]] + 0.05]
+        axes.plot(ends, [level, level], color=_PAPER, linewidth=4, solid_capstyle="round")
+    # The better half is labelled on the right, the best at the top; the others on the left.
+    _draw_labels(axes, ranking, names[:half], first_label, edge=0.4, align="left")
+    _draw_labels(axes, ranking, names[: half - 1 : -1], first_label, len(names) + 0.6, "right")
+    return _png(figure)
+
+
+def _draw_critical_difference(axes: Axes, ranking: Ranking, n_methods: int) -> None:
+    # As long as it is, or as the axis if that is shorter.
+    length = min(ranking.critical_difference, n_methods - 1.0)
+    axes.plot([n_methods, n_methods - length], [0.85, 0.85], color=_PAPER, linewidth=4)
+    excess = "" if length == ranking.critical_difference else ", longer than the axis"
+    axes.text(
+        n_methods,
+        1.02,
+        f"critical difference {ranking.critical_difference:.2f}{excess} "
+        f"(Nemenyi, p ≤ {LEVEL}, {ranking.n_sets} sets); bars join what does not differ",
+        ha="left",
+        va="bottom",
+        fontsize=9.5,
+        color=_GREY,
+    )
+
+
+def _draw_labels(
+    axes: Axes, ranking: Ranking, names: Sequence[str], top: float, edge: float, align: str
+) -> None:
+    for number, name in enumerate(names):
+        height = top - 0.45 * number
+        place = ranking.ranks[name]
+        axes.plot([place, place, edge], [0, height, height], color=_GREY, linewidth=0.9)
+        axes.text(
+            edge + (-0.08 if align == "left" else 0.08),
+            height,
+            f"{name}  {place:.2f}",
+            ha=align,
+            va="center",
+            fontsize=10.5,
+            color=_TEXT,
+        )
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""A whole grid of settings of one method, learned in one pass."""

@@ -1,0 +1,201 @@
+"""Many settings of KOIL with Gaussian kernels, learning side by side in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import ddot
+from scipy.spatial.distance import cdist
+
+from river_oauc.experiments.paper.grids.oauc import LARGEST_NORM, Stack
+from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.kernel.support import TIE
+
+__all__ = ["KOILStack"]
+
+_FIRST_CAPACITY = 256
+_NEVER = np.iinfo(np.intp).max
+
+IndexArray = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class KOILStack(Stack):
+    """Many settings of `KOIL` with Gaussian kernels, the L1 loss and FIFO buffers.
+
+    What a setting stores depends on what it gets wrong, so each has buffers and a Gram matrix of
+    its own; only the distances of the new example to the earlier ones are shared. All settings
+    move at once nevertheless, as slices of three-dimensional arrays. All earlier examples are
+    kept, for any of them may still be stored by some setting: memory grows with the stream.
+
+    A step costs G products of a B × 2B matrix with a vector, for G settings and a budget of B, and
+    some passes over G × 2B arrays; memory is 4 G B² doubles.
+
+    Parameters
+    ----------
+    size
+        Number of features.
+    gamma
+        The inverse squared kernel width of each setting.
+    C
+        The price of a pair in each setting.
+    eta
+        Step size.
+    budget
+        Number of stored vectors of a class.
+    k
+        Number of pairs that count in a step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.experiments.paper.grids.koil import KOILStack
+
+    >>> stack = KOILStack(size=1, gamma=[1.0, 4.0], C=[1.0, 8.0])
+    >>> for value, positive in [(0.0, False), (1.0, True), (2.0, False)] * 5:
+    ...     stack.learn(np.array([value]), positive)
+    >>> stack.scores(np.array([[0.0], [1.0]])).round(3)
+    array([[-0.075,  0.299],
+           [-0.487,  0.866]])
+
+    """
+
+    def __init__(
+        self,
+        size: int,
+        gamma: ArrayLike,
+        C: ArrayLike,
+        eta: float = 0.01,
+        budget: int = 100,
+        k: int = 10,
+    ) -> None:
+        self._gamma: FloatArray = np.array(gamma, dtype=float)
+        self._steps: FloatArray = eta * np.array(C, dtype=float)
+        self._shrink = 1.0 - eta
+        self._budget = budget
+        self._k = k
+        self._n_seen = 0
+        self._seen: FloatArray = np.zeros((_FIRST_CAPACITY, size))
+        # The negatives stand in the first slots and the positives behind them. A free slot has a
+        # coefficient of 0, and may have anything in the Gram matrix.
+        n_settings, n_slots = len(self._gamma), 2 * budget
+        self._n_stored: IndexArray = np.zeros((2, n_settings), dtype=np.intp)
+        self._arrival: IndexArray = np.zeros((n_settings, n_slots), dtype=np.intp)
+        self._coefficients: FloatArray = np.zeros((n_settings, n_slots))
+        self._gram: FloatArray = np.zeros((n_settings, n_slots, n_slots))
+        self.diverged = np.zeros(n_settings, dtype=bool)
+
+    def learn(self, x: FloatArray, positive: bool) -> None:
+        rows = self._similarities(x)
+        steps = self._steps if positive else -self._steps
+        other = self._slots(not positive)
+        n_own, n_other = self._n_stored[int(positive)], self._n_stored[int(not positive)]
+
+        violating = self._lacking(rows, other, 1.0 if positive else -1.0) > 0.0
+        violating &= np.arange(self._budget) < n_other[:, np.newaxis]
+        n_pairs = violating.sum(axis=1)
+        # Without anything to compare with, an example counts like one pair.
+        n_pairs[(n_other == 0) | (n_own == 0) & (n_pairs == 0)] = 1
+        many = np.flatnonzero(n_pairs > self._k)
+        if len(many):
+            violating[many] = _k_nearest(
+                rows[many, other], self._arrival[many, other], violating[many], self._k
+            )
+            n_pairs[many] = self._k
+
+        self._coefficients *= self._shrink
+        self._coefficients[:, other] -= steps[:, np.newaxis] * violating
+        self._store(x, rows, steps * n_pairs, positive)
+        self._freeze_diverged()
+
+    def scores(self, matrix: FloatArray) -> FloatArray:
+        stored, places = np.unique(self._arrival, return_inverse=True)
+        places = places.reshape(self._arrival.shape)
+        distances = cdist(matrix, self._seen[stored], "sqeuclidean")
+        scores = np.empty((len(self._gamma), len(matrix)))
+        for setting, gamma in enumerate(self._gamma):
+            similarities = np.exp(-gamma * distances[:, places[setting]])
+            scores[setting] = similarities @ self._coefficients[setting]
+        return scores
+
+    def _slots(self, positive: bool) -> slice:
+        return slice(self._budget, 2 * self._budget) if positive else slice(0, self._budget)
+
+    def _similarities(self, x: FloatArray) -> FloatArray:
+        """Of an example to the vector in each slot of each setting."""
+        # A free slot names the first example, which need not be there yet.
+        seen = self._seen[: max(self._n_seen, 1)]
+        exponents = cdist(x[np.newaxis], seen, "sqeuclidean")[0][self._arrival]
+        exponents *= -self._gamma[:, np.newaxis]
+        similarities: FloatArray = np.exp(exponents, out=exponents)
+        return similarities
+
+    def _lacking(self, rows: FloatArray, other: slice, sign: float) -> FloatArray:
+        """1 - sign (score - scores): what the pairs want for a margin of 1."""
+        lacking: FloatArray
+        lacking = np.matmul(self._gram[:, other], self._coefficients[:, :, np.newaxis])[:, :, 0]
+        lacking -= np.einsum("gs,gs->g", rows, self._coefficients)[:, np.newaxis]
+        lacking *= sign
+        lacking += 1.0
+        return lacking
+
+    def _store(
+        self, x: FloatArray, rows: FloatArray, coefficients: FloatArray, positive: bool
+    ) -> None:
+        """Let the settings that give the example a coefficient store it."""
+        if self._n_seen == len(self._seen):
+            self._seen = resized(self._seen, 2 * self._n_seen, self._seen.shape[1])
+        self._seen[self._n_seen] = x
+
+        settings = np.flatnonzero(coefficients)
+        own = self._slots(positive)
+        n_stored = self._n_stored[int(positive), settings]
+        places = n_stored % self._budget
+        slots = own.start + places
+        lost = self._coefficients[settings, slots]
+        to_lost = self._gram[settings, slots, own]
+        to_lost[np.arange(len(settings)), places] = rows[settings, slots]
+
+        self._gram[settings, slots] = rows[settings]
+        self._gram[settings, :, slots] = rows[settings]
+        self._gram[settings, slots, slots] = 1.0
+        self._coefficients[settings, slots] = coefficients[settings]
+        self._arrival[settings, slots] = self._n_seen
+        self._n_stored[int(positive), settings] += 1
+        self._n_seen += 1
+
+        full = n_stored >= self._budget
+        settings = settings[full]
+        heirs = own.start + _nearest(to_lost[full], self._arrival[settings, own])
+        self._coefficients[settings, heirs] += lost[full]
+
+    def _freeze_diverged(self) -> None:
+        flat = self._coefficients.reshape(-1)
+        # The norm of all of them is an upper bound, at a small part of the price.
+        if not ddot(flat, flat) <= LARGEST_NORM**2:
+            squared_norms = np.einsum("gs,gs->g", self._coefficients, self._coefficients)
+            diverged = ~(squared_norms <= LARGEST_NORM**2)
+            self._coefficients[diverged] = 0.0
+            self._steps[diverged] = 0.0
+            self.diverged |= diverged
+
+
+def _nearest(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
+    """`support.nearest` of each row."""
+    largest = similarities.max(axis=1, keepdims=True)
+    is_tied = similarities >= largest - TIE * np.abs(largest)
+    first: IndexArray = np.where(is_tied, arrival, _NEVER).argmin(axis=1)
+    return first
+
+
+def _k_nearest(similarities: FloatArray, arrival: IndexArray, among: Mask, k: int) -> Mask:
+    """`support.k_nearest` of each row, among more than k places."""
+    similarities = np.where(among, similarities, -1.0)
+    last = np.partition(similarities, -k, axis=1)[:, [-k]]
+    margin = TIE * last
+    surely = similarities > last + margin
+    is_tied = (similarities >= last - margin) & ~surely
+    # The oldest of the tied fill up what is left.
+    oldest = np.sort(np.where(is_tied, arrival, _NEVER), axis=1)
+    n_left = k - surely.sum(axis=1, keepdims=True)
+    return surely | (is_tied & (arrival <= np.take_along_axis(oldest, n_left - 1, axis=1)))

@@ -1,0 +1,201 @@
+"""The methods of the paper's tables, and the grids that they are tuned over."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from river_oauc.auto.oauc import AutoOAUCM
+from river_oauc.base import OnlineAUCClassifier
+from river_oauc.experiments.paper.grids.first_order import (
+    OAMStack,
+    OLUBAUCStack,
+    PAIStack,
+    PerceptronStack,
+)
+from river_oauc.experiments.paper.grids.koil import KOILStack
+from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack, Stack
+from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.vectorizer import Features
+
+__all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
+
+Setting = dict[str, float]
+Arrays = Mapping[str, FloatArray]
+
+
+class _Single(Stack):
+    """A learner with nothing to set, as a stack of one."""
+
+    def __init__(self, learner: OnlineAUCClassifier, size: int) -> None:
+        self._learner = learner
+        self._names = list(range(size))
+        self.diverged = np.zeros(1, dtype=bool)
+
+    def learn(self, x: FloatArray, positive: bool) -> None:
+        self._learner.learn_one(dict(zip(self._names, x.tolist(), strict=True)), positive)
+
+    def scores(self, matrix: FloatArray) -> FloatArray:
+        rows: Iterator[Features] = (
+            dict(zip(self._names, row, strict=True)) for row in matrix.tolist()
+        )
+        return np.array([[self._learner.score_one(row) for row in rows]])
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and its grid.
+
+    Parameters
+    ----------
+    name
+        What the tables call it.
+    grid
+        The values of each parameter, in ascending order.
+    build
+        Makes a stack from the number of features, an array of values a parameter, and a seed.
+
+    """
+
+    name: str
+    grid: Mapping[str, tuple[float, ...]]
+    build: Callable[[int, Arrays, int], Stack]
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All combinations of the values that can work, those of the first parameter changing last.
+
+        A step shrinks the weights by the factor 1 - lr · l2. From lr · l2 = 2 on that turns them
+        round without making them any smaller: they grow for ever, or they stay, and whether they
+        rank or rank backwards is a matter of whether the number of examples is odd. These count as
+        diverged before they start.
+
+        Examples
+        --------
+        >>> Method("", {"l2": (0.25, 1.0), "lr": (0.5, 4.0)}, build=None).settings
+        [{'l2': 0.25, 'lr': 0.5}, {'l2': 0.25, 'lr': 4.0}, {'l2': 1.0, 'lr': 0.5}]
+
+        """
+        combinations = itertools.product(*self.grid.values())
+        settings = (dict(zip(self.grid, values, strict=True)) for values in combinations)
+        return [
+            setting for setting in settings if setting.get("lr", 0.0) * setting.get("l2", 0.0) < 2.0
+        ]
+
+    def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
+        """These settings of the method, before they have learned anything."""
+        arrays = {name: np.array([setting[name] for setting in settings]) for name in self.grid}
+        return self.build(n_features, arrays, seed)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One of the paper's tables.
+
+    Parameters
+    ----------
+    name
+        `"linear"` or `"kernel"`.
+    grid_step
+        Which powers of 2 the grids have: 1 for all, 2 for every second one.
+    methods
+        The columns.
+    reference
+        The method that the others are tested against.
+    max_examples
+        How many examples of the training folds are learned at most; None is all.
+
+    """
+
+    name: str
+    grid_step: int
+    methods: tuple[Method, ...]
+    reference: str
+    max_examples: int | None = None
+
+    def method(self, name: str) -> Method:
+        """The method of this name."""
+        return next(method for method in self.methods if method.name == name)
+
+
+def powers(low: int, high: int, step: int = 1) -> tuple[float, ...]:
+    """Powers of 2.
+
+    Examples
+    --------
+    >>> powers(-2, 2, step=2)
+    (0.25, 1.0, 4.0)
+
+    """
+    return tuple(2.0**exponent for exponent in range(low, high + 1, step))
+
+
+def _linear(grid_step: int = 1) -> Table:
+    paper = powers(-10, 10, grid_step)
+    return Table(
+        "linear",
+        grid_step,
+        (
+            Method("Perceptron", {}, lambda size, _, seed: PerceptronStack(size)),
+            Method("PA-I", {"C": paper}, lambda size, a, seed: PAIStack(size, a["C"])),
+            Method("OAM", {"C": paper}, lambda size, a, seed: OAMStack(size, a["C"], seed=seed)),
+            # The paper's grid ends where OAM begins to be good. This one goes on, and leaves out
+            # the weighting that lets the steps grow with the stream.
+            Method(
+                "OAM (wide)",
+                {"C": powers(-24, 0, grid_step)},
+                lambda size, a, seed: OAMStack(size, a["C"], weighting="constant", seed=seed),
+            ),
+            Method("OL-UBAUC", {"l2": paper}, lambda size, a, seed: OLUBAUCStack(size, a["l2"])),
+            Method(
+                "OAUC-S",
+                {"l2": paper, "lr": paper},
+                lambda size, a, seed: OAUCSStack(size, a["l2"], a["lr"]),
+            ),
+            Method(
+                "OAUC-Mc",
+                {"l2": paper, "lr": paper},
+                lambda size, a, seed: OAUCMStack(size, a["l2"], a["lr"]),
+            ),
+            Method("OAUC-M", {"l2": paper}, lambda size, a, seed: OAUCMStack(size, a["l2"])),
+            Method("AutoOAUCM", {}, lambda size, _, seed: _Single(AutoOAUCM(), size)),
+        ),
+        reference="OAUC-M",
+    )
+
+
+def _kernel(grid_step: int = 2) -> Table:
+    paper = powers(-10, 10, grid_step)
+    # The paper writes exp(-|x - z|² / σ²) and has σ on this grid: gamma = 1 / σ².
+    gamma = tuple(sorted(sigma**-2 for sigma in paper))
+    return Table(
+        "kernel",
+        grid_step,
+        (
+            Method(
+                "KOIL",
+                {"C": paper, "gamma": gamma},
+                lambda size, a, seed: KOILStack(size, a["gamma"], a["C"]),
+            ),
+            Method(
+                "OKAUC-S",
+                {"l2": paper, "lr": paper, "gamma": gamma},
+                lambda size, a, seed: OKAUCSStack(size, a["gamma"], a["l2"], a["lr"]),
+            ),
+            Method(
+                "OKAUC-M",
+                {"l2": paper, "gamma": gamma},
+                lambda size, a, seed: OKAUCMStack(size, a["gamma"], a["l2"]),
+            ),
+        ),
+        reference="OKAUC-M",
+        max_examples=10_000,
+    )
+
+
+# A table by its name; each takes a grid step, and has its own default.
+TABLES: dict[str, Callable[..., Table]] = {"linear": _linear, "kernel": _kernel}

@@ -1,0 +1,1 @@
+"""What comes from outside, checked and made plain: features, labels, weights, parameters."""

@@ -1,0 +1,350 @@
+"""The kernel learners: OKAUC-M and OKAUC-S."""
+
+from __future__ import annotations
+
+import abc
+import math
+import typing
+from collections.abc import Iterator
+
+import numpy as np
+from river import optim
+from scipy.linalg.blas import daxpy, ddot, dscal
+
+from river_oauc import losses
+from river_oauc.base import OnlineAUCClassifier, divergence
+from river_oauc.calibration import ScoreStatistics
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.parameters import LearningRate, check_count, check_step, step_size
+from river_oauc.inputs.vectorizer import MAX_SQUARED_NORM
+from river_oauc.kernel.support import SupportSet
+from river_oauc.kernels import RBF, Kernel, Linear
+
+__all__ = ["KernelClassifier", "OKAUCM", "OKAUCS"]
+
+_DEFAULT_KERNEL = RBF(gamma=0.25)
+
+
+class KernelClassifier(OnlineAUCClassifier):
+    """A score that is a sum of similarities to stored examples.
+
+    A method says how an example changes the coefficients of what is stored, and which one it gets.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None,
+        budget: int | tuple[int, int],
+        policy: str,
+        compensation: str,
+        prior: str,
+        seed: int | None,
+    ) -> None:
+        super().__init__(prior)
+        if not (kernel is None or isinstance(kernel, Kernel)):
+            raise ValueError(f"kernel is {kernel!r}: it must be a Kernel, such as RBF(gamma=0.25)")
+        pair = budget if isinstance(budget, tuple) else (budget, budget)
+        if len(pair) != 2:
+            raise ValueError(f"budget is {budget!r}: it must be a whole number, or a pair of them")
+        n_positive, n_negative = pair
+        check_count("budget", n_positive)
+        check_count("budget", n_negative)
+        self.kernel = kernel
+        self.budget = budget
+        self.policy = policy
+        self.seed = seed
+        self._support = SupportSet(
+            kernel or _DEFAULT_KERNEL, (n_negative, n_positive), policy, compensation, seed
+        )
+        self._find_level()
+        self._statistics = ScoreStatistics()
+
+    @property
+    def support(self) -> SupportSet:
+        """The stored examples with their coefficients."""
+        return self._support
+
+    @abc.abstractmethod
+    def _step(
+        self, row: FloatArray, score: float, positive: bool, w: float
+    ) -> tuple[FloatArray, float]:
+        """The new coefficients of the stored examples, and that of the new one.
+
+        Parameters
+        ----------
+        row
+            The similarities of the new example to the stored ones.
+        score
+            Its score.
+        positive
+            Its label.
+        w
+            Its importance.
+
+        """
+
+    def _score(self, x: FloatArray) -> float:
+        score = self._support.score(self._support.row(x))
+        if not math.isfinite(score):
+            raise _no_similarity()
+        return score
+
+    def _score_many(self, matrix: FloatArray) -> FloatArray:
+        return np.array([self._score(x) for x in matrix])
+
+    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
+        support = self._support
+        row = support.row(x)
+        score = support.score(row)
+        itself = support.kernel.of_itself(x)
+        if not ddot(row, row) + itself * itself <= MAX_SQUARED_NORM:
+            raise _no_similarity()
+        coefficients, coefficient = self._step(row, score, positive, w)
+        if not ddot(coefficients, coefficients) + coefficient * coefficient <= MAX_SQUARED_NORM:
+            raise divergence()
+        support.coefficients = coefficients
+        support.n_offered[positive] += 1
+        if self._stores(coefficient):
+            support.insert(x, row, itself, positive, coefficient, w)
+        self._statistics.add(score - self._level, positive)
+        self._find_level()
+        self._statistics.fit(self._calibration, self._level)
+
+    def _stores(self, coefficient: float) -> bool:
+        return True
+
+    def _find_level(self) -> None:
+        """Find the scores of the stored examples, their class means, and what lies between these.
+
+        From one step to the next, the scores of all examples may rise or fall together. What says
+        something is how far a score lies above the others of its time.
+        """
+        support = self._support
+        self._scores = support.scores()
+        self._means = [support.mean(self._scores, False), support.mean(self._scores, True)]
+        self._level = sum(self._means) / (2 if all(support.n) else 1)
+
+    def _resize(self, size: int) -> None:
+        self._support.resize(size)
+
+
+def _no_similarity() -> ValueError:
+    return ValueError("the kernel has no finite value for these features: scale them")
+
+
+class _KernelMomentLearner(KernelClassifier):
+    """A functional gradient step an example, on a loss of its margin over the other class."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None,
+        l2: float,
+        lr: LearningRate,
+        budget: int | tuple[int, int],
+        policy: str,
+        prior: str,
+        seed: int | None,
+    ) -> None:
+        super().__init__(kernel, budget, policy, "projection", prior, seed)
+        check_step(l2, lr)
+        self.l2 = l2
+        self.lr = lr
+
+    @staticmethod
+    @abc.abstractmethod
+    def _coefficients(margin: float, variance: float) -> tuple[float, float]:
+        """`pull` and `spread` of the gradient of the loss; see `losses`."""
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"l2", "lr"}
+
+    def _step(
+        self, row: FloatArray, score: float, positive: bool, w: float
+    ) -> tuple[FloatArray, float]:
+        support = self._support
+        if not support.n[not positive]:
+            return support.coefficients, 0.0
+        sign = 1.0 if positive else -1.0
+        # Of the other class: in all other slots this is 0, and what they have does not matter.
+        importance = support.importance[not positive]
+        total, mean = support.totals[not positive], self._means[not positive]
+        deviations = self._scores - mean
+        weighted_deviations = importance * deviations
+        variance = ddot(weighted_deviations, deviations) / total
+        pull, spread = self._coefficients(sign * (score - mean), variance)
+
+        step = step_size(self.l2, self.lr, sum(support.n_offered))
+        shrink = 1.0 - step * self.l2
+        step *= w
+        coefficient = sign * step * pull
+        # The mean moves against the new example, and what deviates from it moves towards it.
+        coefficients = weighted_deviations
+        n_slots = len(coefficients)
+        dscal(-step * spread / total, coefficients)
+        daxpy(importance, coefficients, n_slots, -coefficient / total)
+        daxpy(support.coefficients, coefficients, n_slots, shrink)
+        return coefficients, coefficient
+
+
+class OKAUCM(_KernelMomentLearner):
+    """Online AUC maximisation with a worst-case hinge loss, nonlinear and on a budget (OKAUC-M).
+
+    The score is a sum of similarities to stored examples of both classes. An example is compared
+    with all stored ones of the other class at once, through the mean and the variance of their
+    scores: its loss is the largest mean hinge loss that margins with this mean and variance can
+    have [^1]. Every example is stored, and in return an old one of its class is given up, whose
+    part of the score passes on to the most similar one that stays.
+
+    Take it where the classes are no clouds that a plane could part: two moons, rings, exceptions in
+    the middle of the rule. Where a linear score does, `OAUCM` ranks as well at a tenth of the cost.
+    Scale the features first: distances are all that it sees.
+
+    A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
+    doubles, whatever the length of the stream. With 100 of each class and 30 features an example
+    takes about 55 microseconds, scored and learned at once; 10 more if its features, such as scaled
+    ones, have changed in between.
+
+    Parameters
+    ----------
+    kernel
+        The similarity. The default is `RBF(gamma=0.25)`, a compromise that suits features scaled to
+        [0, 1] and standardised ones alike; the former rank best with gamma near 0.5, the latter
+        with 1/16.
+    l2
+        Strength λ of the regulariser λ/2 · |score|².
+    lr
+        Step size. `None` is 1 / (l2 · t) for the t-th example; a number is a constant step; a
+        scheduler is asked for step t - 1.
+    budget
+        Number of examples to keep: of each class, or a pair, of positives and of negatives.
+    policy
+        What is given up when the budget of a class is spent: its oldest example (`"fifo"`), which
+        follows a drift, or one by chance (`"reservoir"`), so that what is kept is a uniform sample.
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    support
+        The stored examples with their coefficients, a `support.SupportSet`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, preprocessing
+    >>> from river_oauc import OAUCM, OKAUCM, kernels
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.MinMaxScaler() | OKAUCM(kernels.RBF(gamma=20.0))
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 90.91%
+
+    No linear score ranks the two bananas:
+
+    >>> model = preprocessing.MinMaxScaler() | OAUCM()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 54.85%
+
+    References
+    ----------
+    [^1]: Luo, J., Cheng, X. and Zhang, C. Online AUC optimization based on second-order surrogate
+        loss.
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        l2: float = 2**-5,
+        lr: LearningRate = None,
+        budget: int | tuple[int, int] = 100,
+        policy: str = "fifo",
+        prior: str = "balanced",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(kernel, l2, lr, budget, policy, prior, seed)
+
+    _coefficients = staticmethod(losses.psi_m_coefficients)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"kernel": Linear(), "budget": (3, 5), "policy": "reservoir", "seed": 1}
+
+
+class OKAUCS(_KernelMomentLearner):
+    """Online AUC maximisation with the squared loss, nonlinear and on a budget (OKAUC-S).
+
+    The score is a sum of similarities to stored examples of both classes, learned by gradient
+    descent on the mean squared loss of an example against all stored ones of the other class [^1].
+    It is to `OKAUCM` what `OAUCS` is to `OAUCM`: a constant step follows changes faster, and a step
+    that is too large diverges. The coefficients never become infinite: an example that would drive
+    them beyond 1e50 is refused with a `ValueError`.
+
+    A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
+    doubles, whatever the length of the stream.
+
+    Parameters
+    ----------
+    kernel
+        The similarity. The default is `RBF(gamma=0.25)`, a compromise that suits features scaled to
+        [0, 1] and standardised ones alike; the former rank best with gamma near 0.5, the latter
+        with 1/16.
+    l2
+        Strength λ of the regulariser λ/2 · |score|².
+    lr
+        Step size: a constant, or a scheduler, which is asked for step t - 1 at the t-th example.
+    budget
+        Number of examples to keep: of each class, or a pair, of positives and of negatives.
+    policy
+        What is given up when the budget of a class is spent: its oldest example (`"fifo"`), which
+        follows a drift, or one by chance (`"reservoir"`), so that what is kept is a uniform sample.
+    prior
+        What a probability of one half means. `"balanced"`: as likely from either class, were
+        they equally frequent. `"empirical"`: as frequent as the classes have been.
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    support
+        The stored examples with their coefficients, a `support.SupportSet`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, preprocessing
+    >>> from river_oauc import OKAUCS, kernels
+    >>> from river_oauc.metrics import ExactROCAUC
+
+    >>> model = preprocessing.MinMaxScaler() | OKAUCS(kernels.RBF(gamma=20.0))
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, ExactROCAUC())
+    ExactROCAUC: 94.01%
+
+    References
+    ----------
+    [^1]: Luo, J., Cheng, X. and Zhang, C. Online AUC optimization based on second-order surrogate
+        loss.
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        l2: float = 2**-6,
+        lr: float | optim.base.Scheduler = 2**-2,
+        budget: int | tuple[int, int] = 100,
+        policy: str = "fifo",
+        prior: str = "balanced",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(kernel, l2, lr, budget, policy, prior, seed)
+
+    _coefficients = staticmethod(losses.psi_s_coefficients)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        yield {}
+        yield {"kernel": RBF(gamma=0.5), "l2": 0.0, "lr": 0.1, "budget": 20}

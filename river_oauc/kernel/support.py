@@ -1,0 +1,305 @@
+"""The examples that a kernel learner keeps, within a budget."""
+
+from __future__ import annotations
+
+import random
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dasum, ddot
+
+from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.parameters import check_choice
+from river_oauc.inputs.vectorizer import MAX_SQUARED_NORM
+from river_oauc.kernels import Kernel
+
+__all__ = ["SupportSet", "k_nearest", "nearest"]
+
+_FIRST_CAPACITY = 16
+
+# Similarities that differ by less than this part are ties: they may be one number, rounded twice.
+TIE = 1e-9
+
+# A vector with a smaller squared norm inherits nothing: its share would be too large a number.
+_SMALLEST_NORM = 1e-50
+
+# The last row that any set was asked for: by which set, what it depends on, and the row. It stands
+# beside the sets and not in one of them: being asked changes neither a set nor its copies.
+_Row = tuple[Callable[[], "SupportSet | None"], tuple[int, bytes], FloatArray]
+_last_row: _Row = (lambda: None, (0, b""), np.zeros(0))
+
+
+class SupportSet:
+    """Support vectors of two classes, with their coefficients and their Gram matrix.
+
+    It stands for the function f(x) = Σ coefficientᵢ · k(vectorᵢ, x). A class has a budget. Until it
+    is spent, a new vector is appended; then one is given up, and the new one takes over its slot,
+    and its row and column of the Gram matrix. The coefficient of what is given up is not lost, but
+    passes on to the most similar vector of its class.
+
+    Nothing is computed but the similarities of the new vector: O(B p) time for B vectors of p
+    features. Memory is B p + B² + O(B) doubles; the arrays double until the budgets are spent.
+
+    Parameters
+    ----------
+    kernel
+        The kernel k.
+    budgets
+        The largest numbers of negative and of positive vectors.
+    policy
+        What is given up: the oldest vector of the class (`"fifo"`), or one by chance, which may be
+        the new one itself, so that the vectors are a uniform sample of the class (`"reservoir"`).
+    compensation
+        What is passed on: the projection of what is given up on its heir (`"projection"`), which
+        loses the least, its whole coefficient (`"whole"`), or nothing (`"none"`).
+    seed
+        Seed of the reservoir.
+
+    Attributes
+    ----------
+    n
+        Numbers of negative and of positive vectors.
+    n_stored
+        Numbers of negative and of positive vectors that have ever been stored.
+    n_offered
+        Numbers of negative and of positive examples there have been, stored or not. The reservoir
+        needs them, and its owner counts.
+    vectors, coefficients, arrival
+        The vectors, their coefficients, and their places in the order of arrival, by slot.
+    importance
+        The importance weights of the negative and of the positive vectors, both for all slots: a
+        slot of the other class has a 0. So a sum over a class is one over all slots.
+    totals
+        The summed importance of the negative and of the positive vectors.
+    gram
+        The similarities of all pairs of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.kernels import Linear
+    >>> from river_oauc.kernel.support import SupportSet
+
+    >>> support = SupportSet(Linear(), budgets=(2, 2))
+    >>> for value in (1.0, 2.0, 4.0):
+    ...     x = np.array([value])
+    ...     squared_norm = support.kernel.of_itself(x)
+    ...     support.insert(x, support.row(x), squared_norm, positive=True, coefficient=1.0)
+    >>> support.vectors[support.slots(positive=True)].ravel()
+    array([4., 2.])
+
+    The first vector has been given up. It is a fourth of the new one and half of the other, both
+    of which would have lost nothing; the older one is the heir.
+
+    >>> support.coefficients[support.slots(positive=True)]
+    array([1. , 1.5])
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        budgets: tuple[int, int],
+        policy: str = "fifo",
+        compensation: str = "projection",
+        seed: int | None = None,
+    ) -> None:
+        check_choice("policy", policy, ("fifo", "reservoir"))
+        check_choice("compensation", compensation, ("projection", "whole", "none"))
+        self.kernel = kernel
+        self.budgets = budgets
+        self.policy = policy
+        self.compensation = compensation
+        self.n = [0, 0]
+        self.n_stored = [0, 0]
+        self.n_offered = [0, 0]
+        self.totals = [0.0, 0.0]
+        self._rng = random.Random(seed)
+        # The negatives stand in the first slots and the positives behind them, with free slots
+        # after each as long as its budget is not spent. Free slots have zeros everywhere.
+        self._capacities = [min(budget, _FIRST_CAPACITY) for budget in budgets]
+        n_slots = sum(self._capacities)
+        self.vectors: FloatArray = np.zeros((n_slots, 1))
+        self.gram: FloatArray = np.zeros((n_slots, n_slots))
+        self.coefficients: FloatArray = np.zeros(n_slots)
+        self.importance: list[FloatArray] = [np.zeros(n_slots), np.zeros(n_slots)]
+        self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
+        # One over the similarity to itself; 0 for a vector too short to inherit anything.
+        self._inverse_norms: FloatArray = np.zeros(n_slots)
+
+    def slots(self, positive: bool) -> slice:
+        """Where the vectors of a class stand."""
+        start = self._capacities[0] if positive else 0
+        return slice(start, start + self.n[positive])
+
+    def row(self, x: FloatArray) -> FloatArray:
+        """The similarity of `x` to the vector in each slot; 0 for a free slot. Not to be changed.
+
+        An example is mostly learned right after it was scored. So the last row is kept, and found
+        again as long as no other vector has been stored.
+        """
+        global _last_row
+        # The count comes first: a vector that another thread stores meanwhile makes it obsolete.
+        asked = sum(self.n_stored), x.tobytes()
+        owner, answered, row = _last_row
+        if owner() is not self or answered != asked:
+            row = self._similarities(x)
+            _last_row = weakref.ref(self), asked, row
+        return row
+
+    def _similarities(self, x: FloatArray) -> FloatArray:
+        if self.n == self._capacities:
+            return self.kernel(x, self.vectors)
+        row = np.zeros(len(self.vectors))
+        for positive in (False, True):
+            if self.n[positive]:
+                slots = self.slots(positive)
+                row[slots] = self.kernel(x, self.vectors[slots])
+        return row
+
+    def score(self, row: FloatArray) -> float:
+        """The value of the function where the similarities are these."""
+        return ddot(row, self.coefficients)  # type: ignore[no-any-return]
+
+    def scores(self) -> FloatArray:
+        """The value of the function at the vector in each slot; 0 for a free slot."""
+        scores: FloatArray = self.gram.dot(self.coefficients)
+        return scores
+
+    def mean(self, values: FloatArray, positive: bool) -> float:
+        """The mean of one value a slot over a class, by importance; 0 for an empty class."""
+        if not self.n[positive]:
+            return 0.0
+        total: float = ddot(self.importance[positive], values)
+        return total / self.totals[positive]
+
+    def insert(
+        self,
+        x: FloatArray,
+        row: FloatArray,
+        squared_norm: float,
+        positive: bool,
+        coefficient: float,
+        w: float = 1.0,
+    ) -> None:
+        """Add a vector with its coefficient and importance.
+
+        `row` is what `row(x)` has said, and `squared_norm` is the similarity of `x` to itself.
+        """
+        is_full = self.n[positive] == self.budgets[positive]
+        if not is_full:
+            if self.n[positive] == self._capacities[positive]:
+                row = self._double(positive, row)
+            self.n[positive] += 1
+        slots = self.slots(positive)
+        slot = self._given_up(positive, slots) if is_full else slots.stop - 1
+        if slot is None:
+            self._pass_on(coefficient, row[slots], slots)
+            return
+        lost = self.coefficients[slot]
+        self.vectors[slot] = x
+        self.coefficients[slot] = coefficient
+        self.importance[positive][slot] = w
+        self.totals[positive] = dasum(self.importance[positive])
+        self.arrival[slot] = sum(self.n_stored)
+        self.n_stored[positive] += 1
+        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
+        self.gram[:, slot] = row
+        if is_full:
+            # The row is still that of the vector given up, but for the new column: it has what
+            # that vector has in common with each one that may be its heir, the new one included.
+            self._pass_on(lost, self.gram[slot, slots], slots)
+        self.gram[slot] = row
+        self.gram[slot, slot] = squared_norm
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self.vectors = resized(self.vectors, len(self.vectors), size)
+
+    def _given_up(self, positive: bool, slots: slice) -> int | None:
+        """The slot whose vector goes, or None if the new one does."""
+        budget = self.budgets[positive]
+        if self.policy == "fifo":
+            # The slots have been filled in turn, and so they are emptied.
+            return int(slots.start + self.n_stored[positive] % budget)
+        # One draw says both whether the new vector gets in, and in whose place.
+        rank = self._rng.randrange(self.n_offered[positive])
+        if rank >= budget:
+            return None
+        return int(slots.start + self.arrival[slots].argsort()[rank])
+
+    def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
+        """Let the most similar vector of a class inherit a coefficient."""
+        if self.compensation == "none":
+            return
+        if self.compensation == "projection":
+            shares = similarities * self._inverse_norms[slots]
+            position = nearest(shares * similarities, self.arrival[slots])
+            coefficient *= shares[position]
+        else:
+            position = nearest(similarities, self.arrival[slots])
+        heir = slots.start + position
+        own = self.coefficients[heir]
+        self.coefficients[heir] += coefficient
+        # With coefficients that are too long no later example could be learned: then what is given
+        # up is lost.
+        if not ddot(self.coefficients, self.coefficients) <= MAX_SQUARED_NORM:
+            self.coefficients[heir] = own
+
+    def _double(self, positive: bool, row: FloatArray) -> FloatArray:
+        """Double the slots of a class; returns `row` for the new slots."""
+        capacity = min(2 * self._capacities[positive], self.budgets[positive])
+        n_new = capacity - self._capacities[positive]
+        # The new slots come after the last one of the class.
+        at = [self.slots(positive).stop] * n_new
+        self._capacities[positive] = capacity
+        self.vectors = np.insert(self.vectors, at, 0.0, axis=0)
+        self.gram = np.insert(np.insert(self.gram, at, 0.0, axis=0), at, 0.0, axis=1)
+        self.coefficients = np.insert(self.coefficients, at, 0.0)
+        self.importance = [np.insert(importance, at, 0.0) for importance in self.importance]
+        self.arrival = np.insert(self.arrival, at, 0)
+        self._inverse_norms = np.insert(self._inverse_norms, at, 0.0)
+        return np.insert(row, at, 0.0)
+
+
+def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
+    """The position of the largest value, a tie going to what arrived first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.kernel.support import nearest
+    >>> nearest(np.array([0.1 + 0.2, 0.1, 0.3]), arrival=np.array([2, 0, 1]))
+    2
+
+    """
+    largest = similarities.item(similarities.argmax())
+    (tied,) = (similarities >= largest - TIE * abs(largest)).nonzero()
+    return tied.item(0 if len(tied) == 1 else arrival[tied].argmin())
+
+
+def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """The positions of the `k` largest values, ties going to what arrived first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.kernel.support import k_nearest
+    >>> k_nearest(np.array([0.1 + 0.2, 0.5, 0.3]), arrival=np.array([2, 0, 1]), k=2)
+    array([1, 2])
+
+    """
+    # In place on a copy: half the cost of np.partition.
+    ordered = similarities.copy()
+    ordered.partition(-k)
+    last = ordered.item(-k)
+    margin = TIE * abs(last)
+    chosen: NDArray[np.intp]
+    (chosen,) = (similarities >= last - margin).nonzero()
+    if len(chosen) > k:
+        # What is nearer than the tied comes before them, as if it were older than all.
+        ranks = np.where(similarities[chosen] > last + margin, -1, arrival[chosen])
+        chosen = chosen[ranks.argsort()[:k]]
+    return chosen

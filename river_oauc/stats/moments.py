@@ -1,0 +1,180 @@
+"""Count, mean and scatter of vectors, one vector at a time."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+from scipy.linalg.blas import daxpy, dsymm, dsymv, dsyr
+
+from river_oauc.inputs.arrays import FloatArray, resized
+
+__all__ = ["Centroid", "Moments"]
+
+
+class Centroid:
+    """Weighted count and mean of a stream of vectors.
+
+    An update costs O(p) time; memory is p doubles.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors; their number, if all weights are 1.
+    mean
+        Their mean; zeros while there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.stats.moments import Centroid
+
+    >>> centroid = Centroid(size=2)
+    >>> centroid.update(np.array([1.0, 2.0]))
+    >>> centroid.update(np.array([4.0, 2.0]), w=2.0)
+    >>> centroid.n, centroid.mean
+    (3.0, array([3., 2.]))
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.n = 0.0
+        self.mean: FloatArray = np.zeros(size)
+
+    @property
+    def size(self) -> int:
+        return len(self.mean)
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+        self.n += w
+        mean = self.mean
+        # x becomes the deviation from the old mean. Arguments of BLAS are given by position, which
+        # halves the cost of a call; of daxpy they are x, y, n, a: y += a x.
+        daxpy(mean, x, len(mean), -1.0)
+        daxpy(x, mean, len(mean), w / self.n)
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self.mean = resized(self.mean, size)
+
+
+class Moments(Centroid):
+    """Weighted count, mean and covariance of a stream of vectors.
+
+    Welford's recursion on the scatter matrix (the covariance times the count): the mean is
+    subtracted before anything is squared, so a large offset costs no digits. The textbook
+    recursion on second moments loses all of them at an offset of 1e8.
+
+    A learner asks for `n`, `mean` and `cov_dot` only, and tells `update` and `resize`: another
+    estimate of the covariance (forgetting, diagonal, sketched) can stand in the place of this one.
+
+    An update costs one rank-one product on one triangle: O(p²) time and no temporary larger than p;
+    memory is p² + p doubles.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors; their number, if all weights are 1.
+    mean
+        Their mean; zeros while there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.stats.moments import Moments
+
+    >>> moments = Moments(size=2)
+    >>> for x in ([1.0, 2.0], [3.0, 2.0], [5.0, 8.0]):
+    ...     moments.update(np.array(x))
+    >>> moments.n
+    3.0
+    >>> moments.mean
+    array([3., 4.])
+    >>> moments.covariance
+    array([[2.667, 4.   ],
+           [4.   , 8.   ]])
+    >>> moments.cov_dot(np.array([1.0, -1.0]))
+    array([-1.333, -4.   ])
+
+    Moments of two parts of a stream add up to those of the whole.
+
+    >>> other = Moments(size=2)
+    >>> other.update(np.array([7.0, 0.0]))
+    >>> moments += other
+    >>> moments.mean
+    array([4., 3.])
+
+    References
+    ----------
+    [^1]: Welford, B.P., 1962. Note on a method for calculating corrected sums of squares and
+        products. Technometrics, 4(3), pp.419-420.
+    [^2]: Chan, T.F., Golub, G.H. and LeVeque, R.J., 1983. Algorithms for computing the sample
+        variance: Analysis and recommendations. The American Statistician, 37(3), pp.242-247.
+
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        # Column-major, as BLAS wants it to work in place; only the upper triangle is kept.
+        self._scatter: FloatArray = np.zeros((size, size), order="F")
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+        # The two lines of Centroid.update stand here again: a call to them would cost a tenth of
+        # the whole step.
+        n_before = self.n
+        self.n = n = n_before + w
+        mean = self.mean
+        size = len(mean)
+        daxpy(mean, x, size, -1.0)
+        daxpy(x, mean, size, w / n)
+        if n_before:
+            # alpha, x, lower, incx, offx, n, a, overwrite_a: a += alpha x xᵀ.
+            dsyr(w * (n_before / n), x, 0, 1, 0, size, self._scatter, 1)
+
+    def cov_dot(self, v: FloatArray) -> FloatArray:
+        """The covariance times the vector `v`, as a new array. There must be an example."""
+        product: FloatArray = dsymv(1.0 / self.n, self._scatter, v)
+        return product
+
+    def cov_dot_stack(self, stack: FloatArray) -> FloatArray:
+        """The covariance times each column of `stack`, a p × G array. There must be an example."""
+        product: FloatArray = dsymm(1.0 / self.n, self._scatter, stack)
+        return product
+
+    @property
+    def covariance(self) -> FloatArray:
+        """A copy of the whole covariance matrix (biased: divided by `n`)."""
+        upper = np.triu(self._scatter) / (self.n or 1.0)
+        return upper + np.triu(upper, 1).T
+
+    def __iadd__(self, other: Moments) -> typing.Self:
+        """Pool with the moments of another part of the stream."""
+        if other.size != self.size:
+            raise ValueError(
+                f"cannot pool moments of {self.size} and {other.size} features: "
+                "resize the smaller ones first"
+            )
+        if other.n:
+            n_before = self.n
+            self.n = n = n_before + other.n
+            gap = other.mean - self.mean
+            self._scatter += other._scatter
+            self.mean += gap * (other.n / n)
+            dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
+        return self
+
+    def resize(self, size: int) -> None:
+        super().resize(size)
+        self._scatter = resized(self._scatter, size, size, order="F")
