@@ -5,7 +5,8 @@ from __future__ import annotations
 from river_oauc.auto.oauc import AutoOAUCM
 from river_oauc.kernel.koil import KOIL
 from river_oauc.kernel.okauc import OKAUCM, OKAUCS
-from river_oauc.linear.first_order import OAM, OLUBAUC, PAI, Perceptron
+from river_oauc.linear.first_order import OLUBAUC, PAI, Perceptron
+from river_oauc.linear.oam import OAM
 from river_oauc.linear.oauc import OAUCM, OAUCS
 
 __all__ = [

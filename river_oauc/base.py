@@ -3,50 +3,51 @@
 from __future__ import annotations
 
 import abc
-import contextlib
-import sys
+import threading
 import typing
-from collections.abc import Iterable, Iterator
 
-import numpy as np
 from river import base
 from river.utils import dataframe
 
 from river_oauc.calibration import Calibration
-from river_oauc.inputs.arrays import FloatArray
-from river_oauc.inputs.frames import (
-    parse_label,
-    parse_weight,
-    read_features,
-    read_labels,
-    read_weights,
-)
-from river_oauc.inputs.vectorizer import MAX_NORM, Features, Vectorizer
-from river_oauc.interrupts import HeldInterrupts
+from river_oauc.inputs.arrays import BoolArray, FloatArray
+from river_oauc.inputs.frames import read_labels, read_weights
+from river_oauc.inputs.labels import parse_label, parse_weight
+from river_oauc.inputs.limits import Features
 
 if typing.TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
-__all__ = ["OnlineAUCClassifier", "divergence"]
+__all__ = ["FORMAT", "OnlineAUCClassifier"]
 
 # The format of pickled classifiers. It goes up by one when the attributes of a classifier, or of
 # what it is made of, change so that an older state cannot be taken as it is; `__setstate__` then
 # translates the older ones.
-_FORMAT = 1
+FORMAT = 1
 
 # The weight of an example that is given none: this very object needs no check.
 _UNIT = 1.0
 
 
+class _Lock(type(threading.RLock())):  # type: ignore[misc]
+    """A lock of which every copy is a new one."""
+
+    def __reduce__(self) -> tuple[type[_Lock], tuple[()]]:
+        return _Lock, ()
+
+
 class OnlineAUCClassifier(base.MiniBatchClassifier):
     """Base of the classifiers that learn a score.
 
-    It checks labels, weights and features, turns dicts and data frames into arrays, and scores into
-    probabilities. A method says how it scores one array (`_score`) and many (`_score_many`), how it
-    learns from one (`_learn`), and how it makes room for more features (`_resize`).
+    It knows labels, importance weights, probabilities, pickles and threads, and nothing of how an
+    example is stored. A backend checks features and brings them into the form that its learners
+    work on: it says how an example is learned (`_learn_example`) and scored (`_score_example`), and
+    the same for the rows of a data frame (`_learn_frame`, `_score_frame`). `inputs.dense` is the
+    backend of arrays.
 
-    A refused example leaves the model as it was: `_learn` refuses before it changes anything.
+    One thread may learn while others predict: a prediction waits for the example that is just being
+    learned, and so comes from a whole state.
 
     Parameters
     ----------
@@ -58,12 +59,14 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     def __init__(self, prior: str) -> None:
         self.prior = prior
         self._calibration = Calibration(prior)
-        self._vectorizer = Vectorizer()
         # river names what predict_many returns after the labels of the last learn_many.
         self._y_name: str | None = None
+        self._lock = _Lock()
 
     def __getstate__(self) -> dict[str, typing.Any]:
-        return {"_format": _FORMAT, **vars(self)}
+        state = {"_format": FORMAT, **vars(self)}
+        del state["_lock"]
+        return state
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
         attributes = dict(state)
@@ -73,46 +76,61 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
                 f"this {type(self).__name__} was pickled without a format number, before the first "
                 "release, and cannot be read any more"
             )
-        if number > _FORMAT:
+        if number > FORMAT:
             raise ValueError(
                 f"this {type(self).__name__} was pickled in format {number}, and this version of "
-                f"river-oauc reads formats up to {_FORMAT}: upgrade river-oauc"
+                f"river-oauc reads formats up to {FORMAT}: upgrade river-oauc"
             )
         for name, value in attributes.items():
             # Not by vars(self).update: setattr interns the names, as Python's own loading does, and
             # equal models then have equal pickles.
             setattr(self, name, value)
+        self._lock = _Lock()
 
     @abc.abstractmethod
-    def _score(self, x: FloatArray) -> float:
+    def _learn_example(self, x: Features, positive: bool, w: float) -> None:
+        """Learn from one example, or raise a ValueError and change nothing.
+
+        An example of weight 0 is checked, and changes nothing.
+        """
+
+    @abc.abstractmethod
+    def _score_example(self, x: Features) -> float:
         """The score of one example."""
 
     @abc.abstractmethod
-    def _score_many(self, matrix: FloatArray) -> FloatArray:
-        """The scores of the rows of a matrix."""
+    def _learn_frame(
+        self, frame: nw.DataFrame[typing.Any], labels: BoolArray, weights: FloatArray
+    ) -> None:
+        """Learn from each row in turn, as `_learn_example` would.
 
-    @abc.abstractmethod
-    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
-        """Learn from one example with a weight above 0, or raise a ValueError and change nothing.
-
-        The array may be changed, but not kept: the next example may be written into it.
+        All values are checked before the first row is learned. If the step on a row is refused, or
+        anything else ends the learning early, the exception says in which row (`frames.RowCount`).
         """
 
     @abc.abstractmethod
-    def _resize(self, size: int) -> None:
-        """Make all state fit arrays of this length: pad with zeros, or cut zeros off."""
-
-    def _largest_size(self, n_features: int) -> int:
-        """The length that arrays may have at most, or a ValueError if these are too many features.
-
-        For learners that need more memory than in proportion to the features.
-        """
-        return sys.maxsize
+    def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
+        """The scores of the rows."""
 
     def _unit_test_skips(self) -> set[str]:
         # It holds for the learners themselves. But a pipeline asks its last step what to skip, and
         # a scaler in front of it learns a whole batch before it transforms the first row.
         return {"check_learn_many_matches_learn_one"}
+
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
+        """Change parameters in place: those that the class allows, to what `__init__` allows.
+
+        Parameters
+        ----------
+        new_attrs
+            The new values, by the names of the parameters.
+
+        """
+        # A trial on a model that has learned nothing: what it refuses changes nothing here.
+        trial = self.clone()
+        base.Base.mutate(trial, new_attrs)
+        trial.clone()
+        super().mutate(new_attrs)
 
     def learn_one(self, x: Features, y: base.typing.ClfTarget, w: float = _UNIT) -> None:
         """Update the model with the features `x` and the label `y`.
@@ -120,7 +138,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            A dictionary of features: finite real numbers.
+            A dictionary of features.
         y
             A label: a boolean, 0 or 1, or -1 or 1.
         w
@@ -131,13 +149,13 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         positive = y if y is True or y is False else parse_label(y)
         if w is not _UNIT:
             w = parse_weight(w)
-        array = self._vectorizer.encode(x)
-        if array is not None:
-            if w:
-                self._learn(array, positive, w)
-        elif w:
-            with self._room_for(x):
-                self._learn(self._vectorizer.encode(x, True), positive, w)
+        # Not by `with`, which takes twice as long.
+        lock = self._lock
+        lock.acquire()
+        try:
+            self._learn_example(x, positive, w)
+        finally:
+            lock.release()
 
     def score_one(self, x: Features) -> float:
         """The score of `x`: the higher, the more likely a positive. It ranks, and has no unit.
@@ -145,23 +163,29 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            A dictionary of features. A NaN counts as an absent feature.
+            A dictionary of features.
 
         """
-        return self._score(self._vectorizer.encode(x, True))
+        with self._lock:
+            return self._score_example(x)
 
     def predict_proba_one(
         self, x: Features, **kwargs: typing.Any
     ) -> dict[base.typing.ClfTarget, float]:
-        """Predict the probability of each label for a dictionary of features `x`.
+        """The probability of each label for a dictionary of features `x`.
 
         Parameters
         ----------
         x
-            A dictionary of features. A NaN counts as an absent feature.
+            A dictionary of features.
 
         """
-        p = self._calibration.probability(self._score(self._vectorizer.encode(x, True)))
+        lock = self._lock
+        lock.acquire()
+        try:
+            p = self._calibration.probability(self._score_example(x))
+        finally:
+            lock.release()
         return {False: 1.0 - p, True: p}
 
     def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries = 1.0) -> None:
@@ -169,11 +193,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         A batch with a value, a label or a weight to be refused is refused as a whole. If the step
         on a row is refused, the rows before it have been learned, and the error says which row.
-
-        Whatever else ends it early, it has learned a whole number of rows, and a note on the
-        exception says how many. In the main thread, a KeyboardInterrupt waits for the row to be
-        finished; without a note, it has come before the first row. `learn_one` cannot afford that,
-        and can be cut in half.
+        Whatever else ends it early, Ctrl-C included, carries a note that says in which row.
 
         Parameters
         ----------
@@ -187,47 +207,17 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         frame = dataframe.into_frame(X)
-        columns = frame.columns
         labels, y_name = read_labels(y, len(frame))
-        weights = read_weights(w, len(frame))
-        rows = [row for row, weight in enumerate(weights) if weight]
-        if rows:
-            # A frame that is too wide is refused before it is copied.
-            self._largest_size_with(columns)
-        matrix = read_features(frame)
-        self._vectorizer.check_matrix(matrix, columns)
-
-        # All rows before this one have been learned.
-        row = 0
-        try:
-            with HeldInterrupts() as interrupts:
-                if rows:
-                    row, *rest = rows
-                    with self._room_for(columns):
-                        matrix = self._vectorizer.encode_columns(matrix, columns)
-                        self._learn(matrix[row], labels[row], weights[row])
-                    for row in rest:
-                        if interrupts.arrived:
-                            interrupts.deliver()
-                        self._learn(matrix[row], labels[row], weights[row])
-                    row = len(frame)
-                self._y_name = y_name
-        except ValueError as refusal:
-            learned = "the rows before it have" if row else "no row has"
-            raise ValueError(
-                f"{refusal} (row {row} of the data frame; {learned} been learned)"
-            ) from refusal
-        except BaseException as error:
-            error.add_note(f"learn_many had learned {row} of {len(frame)} rows")
-            raise
+        self._learn_frame(frame, labels, read_weights(w, len(frame)))
+        self._y_name = y_name
 
     def predict_proba_many(self, X: IntoDataFrame) -> IntoDataFrame:
-        """Predict the probability of each label for each row of `X`.
+        """The probability of each label for each row of `X`.
 
         Parameters
         ----------
         X
-            A data frame of features. A NaN, a null or a missing column is an absent feature.
+            A data frame of features. A null or a missing column is an absent feature.
 
         """
         frame = dataframe.into_frame(X)
@@ -235,12 +225,12 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         return dataframe.to_native_frame({False: 1.0 - p, True: p}, like=frame)
 
     def predict_many(self, X: IntoDataFrame) -> IntoSeries:
-        """Predict the label of each row of `X`.
+        """The label of each row of `X`.
 
         Parameters
         ----------
         X
-            A data frame of features. A NaN, a null or a missing column is an absent feature.
+            A data frame of features. A null or a missing column is an absent feature.
 
         """
         frame = dataframe.into_frame(X)
@@ -248,38 +238,5 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         return dataframe.to_native_series(labels, name=self._y_name, like=frame)
 
     def _probabilities(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
-        matrix = read_features(frame)
-        matrix = np.where(np.isnan(matrix), 0.0, matrix)
-        self._vectorizer.check_matrix(matrix, frame.columns)
-        scores = self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
-        return self._calibration.probabilities(scores)
-
-    def _largest_size_with(self, names: Iterable[base.typing.FeatureName]) -> int:
-        """`_largest_size` for the names that are known together with these."""
-        vectorizer = self._vectorizer
-        return self._largest_size(len(vectorizer.names) + len(vectorizer.unknown(names)))
-
-    @contextlib.contextmanager
-    def _room_for(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
-        """Learn new names for an example, and forget them again if it is refused."""
-        vectorizer = self._vectorizer
-        n_names, size = len(vectorizer.names), vectorizer.size
-        vectorizer.extend(names, self._largest_size_with(names))
-        try:
-            if vectorizer.size != size:
-                self._resize(vectorizer.size)
-            yield
-        except BaseException:
-            is_resized = vectorizer.size != size
-            vectorizer.truncate(n_names, size)
-            if is_resized:
-                self._resize(size)
-            raise
-
-
-def divergence() -> ValueError:
-    """What to raise before weights that have grown too long are put in place."""
-    return ValueError(
-        f"the weights would grow beyond {MAX_NORM:g}: the step is too large for these features; "
-        "scale them, or lower the step size"
-    )
+        with self._lock:
+            return self._calibration.probabilities(self._score_frame(frame))

@@ -32,7 +32,7 @@ from river_oauc import (
 from river_oauc.base import OnlineAUCClassifier
 from river_oauc.calibration import Calibration
 from river_oauc.kernels import RBF, Linear, Polynomial
-from river_oauc.linear.oauc import LinearClassifier, MomentClassifier
+from river_oauc.linear.classifier import LinearClassifier, MomentClassifier
 from river_oauc.metrics import ExactROCAUC
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc.inputs.vectorizer import MAX_NORM, Vectorizer
+from river_oauc.inputs.limits import MAX_NORM
+from river_oauc.inputs.vectorizer import Vectorizer
 
 Names = list[list[Hashable]]
 
@@ -228,14 +229,37 @@ def test_without_memory_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None
     assert vectorizer.encode({"c": 1.0}) is None
 
 
-def test_predictions_share_no_array() -> None:
+def test_what_is_scored_and_what_is_learned_share_no_array() -> None:
     vectorizer = learned([["a", "b"]])
-    x = {"a": 1.0, "b": 2.0}
-    first, second = vectorizer.encode(x, lenient=True), vectorizer.encode(x, lenient=True)
-    to_learn = vectorizer.encode(x)
-    assert not np.shares_memory(first, second)
-    assert not np.shares_memory(first, to_learn)
-    assert not np.shares_memory(to_learn, vectorizer.spare)
+    for x in ({"a": 1.0, "b": 2.0}, {"b": 3.0}):
+        to_score, to_learn = vectorizer.encode(x, lenient=True), vectorizer.encode(x)
+        assert not np.shares_memory(to_score, to_learn)
+        assert not np.shares_memory(to_learn, vectorizer.spare)
+
+
+def test_only_the_first_example_of_the_usual_names_is_encoded_name_by_name() -> None:
+    vectorizer = learned([["a", "b", *range(8)]])
+    by_name, asked = vectorizer._encode_by_name, []
+
+    def counted(x: dict[Any, float], lenient: bool) -> np.ndarray | None:
+        asked.append(x)
+        return by_name(x, lenient)
+
+    vectorizer._encode_by_name = counted
+    usual = dict.fromkeys(vectorizer.names, 1.0)
+    for value in (1.0, 2.0, 3.0):
+        assert vectorizer.encode({**usual, "b": value})[1] == value
+    assert len(asked) == 1
+    # New names make the arrays longer, and the next one takes a slot that is free.
+    vectorizer.extend(["c"])
+    vectorizer.encode(usual | {"c": 1.0})
+    assert len(asked) == 2
+    vectorizer._set_size(20)
+    vectorizer.encode(usual | {"c": 1.0})
+    assert len(asked) == 3
+    vectorizer.extend(["d"])
+    assert vectorizer.encode(usual | {"c": 5.0})[10:12].tolist() == [5.0, 0.0]
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize("x", [{"a": 1.0, "b": 2.0}, {"b": 2.0}, {}])
@@ -304,7 +328,7 @@ def test_other_values_are_refused(way: str, value: Any, complaint: str) -> None:
 @each_way
 def test_nan_is_refused_or_absent(way: str, nan: Any) -> None:
     vectorizer = learned([["a", "b", "c"]])
-    with pytest.raises(ValueError, match="^feature 'b' is NaN: .*StatImputer"):
+    with pytest.raises(ValueError, match="^feature 'b' is NaN: .*scaler"):
         vectorizer.encode(WAYS[way](nan))
     assert (
         vectorizer.encode(WAYS[way](nan), lenient=True).tolist()
@@ -376,7 +400,7 @@ def test_encode_columns_is_encode_of_each_row(
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        (math.nan, "feature 'b' is NaN: .*StatImputer"),
+        (math.nan, "feature 'b' is NaN: .*scaler"),
         (math.inf, "feature 'b' is inf: "),
         (-1e200, r"feature 'b' is -1e\+200: "),
         (1e50, "the features have a norm above"),

@@ -10,8 +10,9 @@ from scipy.special import ndtri
 
 from river_oauc import losses
 from river_oauc.inputs.arrays import FloatArray, resized
-from river_oauc.linear.oauc import MomentClassifier
-from river_oauc.stats.moments import Moments
+from river_oauc.linear.classifier import MomentClassifier
+from river_oauc.stats.moments import ClassMoments
+from river_oauc.stats.samples import Recent
 from river_oauc.stats.standardizer import Standardizer
 
 __all__ = ["AutoOAUCM"]
@@ -116,9 +117,6 @@ class AutoOAUCM(MomentClassifier):
 
     """
 
-    # The scatter matrices of the classes, and the metrics.
-    _N_MATRICES = 2 + len(_RIDGES)
-
     def __init__(self, prior: str = "balanced", max_features: int = 5_000) -> None:
         super().__init__(prior, max_features)
         size = self._vectorizer.size
@@ -133,8 +131,8 @@ class AutoOAUCM(MomentClassifier):
         # which have a row a candidate.
         self._gradients: FloatArray = np.zeros((2, *_L2.shape, size))
         self._candidates: FloatArray = np.zeros((2, _L2.size, size))
-        self._recent_positive = _Recent(size)
-        self._recent_negative = _Recent(size)
+        self._recent_positive = Recent(_N_RECENT, size)
+        self._recent_negative = Recent(_N_RECENT, size)
         # By how much the AUC of each candidate is above one half.
         self._leads: FloatArray = np.zeros(_L2.size)
         self._judged = 0.0
@@ -160,6 +158,9 @@ class AutoOAUCM(MomentClassifier):
             )
         ]
 
+    def _n_doubles(self, n_features: int) -> int:
+        return super()._n_doubles(n_features) + len(_RIDGES) * n_features**2
+
     def _multiply(self) -> None:
         """Find the weights of the candidates."""
         self._candidates = (self._gradients @ self._metrics).reshape(self._candidates.shape)
@@ -184,7 +185,7 @@ class AutoOAUCM(MomentClassifier):
                 self._refresh_metrics(n_seen)
             self._trust_the_best(n_seen, other, sign)
 
-    def _step(self, z: FloatArray, other: Moments, sign: float, rate: float) -> None:
+    def _step(self, z: FloatArray, other: ClassMoments, sign: float, rate: float) -> None:
         """Take the gradient at an example into the means of all candidates."""
         size = len(z)
         direction = z - other.mean
@@ -228,7 +229,7 @@ class AutoOAUCM(MomentClassifier):
         dscal(1.0 - rate, self._leads)
         daxpy(n_in_order, self._leads, _L2.size, sign * rate * 0.5 / len(opposite))
 
-    def _trust_the_best(self, n_seen: int, other: Moments, sign: float) -> None:
+    def _trust_the_best(self, n_seen: int, other: ClassMoments, sign: float) -> None:
         """Put the weights of the best candidate in place, in the units of the features."""
         handicapped = self._leads.copy()
         daxpy(_HANDICAPS, handicapped, _L2.size, -1.0 / max(self._judged, 1.0))
@@ -274,27 +275,6 @@ class AutoOAUCM(MomentClassifier):
         self._candidates = resized(self._candidates, 2, _L2.size, size)
         self._recent_positive.resize(size)
         self._recent_negative.resize(size)
-
-
-class _Recent:
-    """The most recent vectors of a class."""
-
-    def __init__(self, size: int) -> None:
-        self.n_seen = 0
-        self._vectors: FloatArray = np.zeros((_N_RECENT, size))
-
-    @property
-    def vectors(self) -> FloatArray:
-        """The vectors, a row each, in no particular order."""
-        return self._vectors[: self.n_seen]
-
-    def add(self, x: FloatArray) -> None:
-        """Put a copy of a vector in the place of the oldest."""
-        self._vectors[self.n_seen % _N_RECENT] = x
-        self.n_seen += 1
-
-    def resize(self, size: int) -> None:
-        self._vectors = resized(self._vectors, _N_RECENT, size)
 
 
 def _metric_of_zeros(ridge: float) -> float:

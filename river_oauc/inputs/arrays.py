@@ -7,9 +7,10 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FloatArray", "resized"]
+__all__ = ["BoolArray", "FloatArray", "resized"]
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 Scalar = typing.TypeVar("Scalar", bound=np.generic)
 

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import functools
-import math
-import numbers
 import operator
 import struct
 import sys
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from struct import pack_into
 
 import numpy as np
-from numpy import empty
 from river import base
 from scipy.linalg.blas import ddot
 
 from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.limits import (
+    CONVERSION_ERRORS,
+    MAX_SQUARED_NORM,
+    NOT_REAL,
+    Features,
+    refusal_of,
+    shown,
+)
 
-__all__ = ["MAX_NORM", "MAX_SQUARED_NORM", "Vectorizer"]
+__all__ = ["Vectorizer"]
 
-Features = dict[base.typing.FeatureName, typing.Any]
+_UNUSUAL = (KeyError, *CONVERSION_ERRORS)
 
-# The learners form products of up to two features and two weights. With every norm below 1e50 no
-# such product leaves the range of a double, so a vector that passes can never make an infinity.
-MAX_NORM = 1e50
-MAX_SQUARED_NORM = MAX_NORM**2
-
-# Whatever float() or struct can say of a value that is not a real number a double can hold.
-_CONVERSION_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
-_UNUSUAL = (KeyError, *_CONVERSION_ERRORS)
+# Types whose values need no closer look than struct's.
+_PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.bool_}
 
 
 class Vectorizer:
@@ -40,10 +39,10 @@ class Vectorizer:
     may be any hashable and are never sorted. An absent feature is 0. The arrays are a little longer
     than the number of names once names have begun to come late: a new name then takes a free slot
     that has held zeros until now, and arrays are only made longer, by an eighth, when no slot is
-    left.
+    left. So a new name costs O(1) on average.
 
     Encoding costs two passes in C over a dict with all the known names, which is the usual case,
-    and a look-up a key in Python otherwise.
+    and a look-up per key in Python otherwise.
 
     Attributes
     ----------
@@ -77,35 +76,48 @@ class Vectorizer:
 
     def __init__(self) -> None:
         # At least one slot, so that an example without features still is a vector.
-        self._set_names([], 1)
-
-    def _set_names(self, names: list[base.typing.FeatureName], size: int) -> None:
-        # All that needs memory comes first: if there is none, nothing has changed.
-        index = {name: position for position, name in enumerate(names)}
-        # struct writes zeros where the format says `x`: the slots that no name has taken yet.
-        pack_into = struct.Struct(f"{len(names)}d{8 * (size - len(names))}x").pack_into
-        # A new array costs as much as filling it: one is kept for the example to be learned.
-        buffer = bytearray(8 * size)
-        fill_row = functools.partial(pack_into, buffer, 0)
-        row, spare = np.frombuffer(buffer), np.zeros(size)
-        # The fast way needs two names or more: of one name, itemgetter makes no tuple.
-        values_of = operator.itemgetter(*names) if len(names) > 1 else None
-
-        self.names = names
-        self.size = size
-        self.spare: FloatArray = spare
-        self._index = index
-        self._pack_into = pack_into
-        self._fill_row = fill_row
-        self._row: FloatArray = row
-        self._n_expected = len(names) if len(names) > 1 else -1
-        self._values_of = values_of
+        self._set([], 1)
 
     def __getstate__(self) -> tuple[list[base.typing.FeatureName], int]:
         return self.names, self.size
 
     def __setstate__(self, state: tuple[list[base.typing.FeatureName], int]) -> None:
-        self._set_names(*state)
+        self._set(*state)
+
+    def _set(self, names: list[base.typing.FeatureName], size: int) -> None:
+        self.names = names
+        self._index = {name: position for position, name in enumerate(names)}
+        self._set_size(size)
+
+    def _set_size(self, size: int) -> None:
+        # All that needs memory comes first: if there is none, nothing has changed. A new array
+        # would cost as much as filling it: one is kept for the example that is learned, and one for
+        # the example that is scored, which may happen in the midst of learning another.
+        buffers, spare = (bytearray(8 * size), bytearray(8 * size)), np.zeros(size)
+        self.size = size
+        self.spare: FloatArray = spare
+        self._buffers = buffers
+        self._rows: tuple[FloatArray, ...] = tuple(map(np.frombuffer, buffers))
+        self._forget_the_usual_names()
+
+    def _forget_the_usual_names(self) -> None:
+        self._n_usual = -1
+        self._usual_values: typing.Any = None
+        self._fill_row: typing.Any = None
+
+    def _remember_the_usual_names(self) -> None:
+        """Prepare the fast way for dicts with all the names that are known by now.
+
+        That costs as much as there are names, and so does a dict that has them all.
+        """
+        names = self.names
+        # struct writes zeros where the format says `x`: the slots that no name has taken yet.
+        layout = struct.Struct(f"{len(names)}d{8 * (self.size - len(names))}x")
+        self._fill_row = tuple(
+            functools.partial(layout.pack_into, buffer, 0) for buffer in self._buffers
+        )
+        self._usual_values = operator.itemgetter(*names)
+        self._n_usual = len(names)
 
     @typing.overload
     def encode(self, x: Features) -> FloatArray | None: ...
@@ -120,47 +132,56 @@ class Vectorizer:
         may be changed, but not kept: the next example is written into it.
 
         The lenient way, for predictions, leaves unknown names and NaN out, as absent features. It
-        makes a new array.
+        has an array of its own.
         """
         # Not for subclasses: a Counter has a value for every name, and a defaultdict makes one.
-        if len(x) == self._n_expected and type(x) is dict:
-            values_of = self._values_of
+        if type(x) is dict and len(x) == self._n_usual:
+            row = self._rows[lenient]
             try:
                 # struct takes nothing but numbers, where numpy would parse strings.
-                if lenient:
-                    # Threads may predict side by side: they share no array.
-                    array = empty(self.size)
-                    self._pack_into(array, 0, *values_of(x))  # type: ignore
-                else:
-                    array = self._row
-                    self._fill_row(*values_of(x))  # type: ignore[misc]
+                self._fill_row[lenient](*self._usual_values(x))
             except _UNUSUAL:
                 pass
             else:
                 # One comparison finds NaN, infinities and what is too large to be squared.
-                if ddot(array, array) <= MAX_SQUARED_NORM:
-                    return array
+                if ddot(row, row) <= MAX_SQUARED_NORM:
+                    return row
         return self._encode_by_name(x, lenient)
 
     def _encode_by_name(self, x: Features, lenient: bool) -> FloatArray | None:
         """The same for keys in any order, and for values of which some are to be left out."""
+        if not isinstance(x, Mapping):
+            raise ValueError(
+                f"the features are {shown(x)}, a {type(x).__name__}: they must be a dict of names "
+                "and numbers; the rows of a data frame go to learn_many and predict_proba_many"
+            )
+        if not _PLAIN.issuperset(map(type, x.values())) and any(
+            isinstance(value, NOT_REAL) for value in x.values()
+        ):
+            # struct would take a complex number for a real one.
+            raise refusal_of(x, nan_is_absent=True)
         values = np.zeros(len(x) + 1)
         try:
             pack_into(f"{len(x)}d", values, 0, *x.values())  # type: ignore[arg-type]
-        except _CONVERSION_ERRORS:
-            raise _refusal(x) from None
+        except CONVERSION_ERRORS:
+            raise refusal_of(x) from None
         if lenient:
             values[np.isnan(values)] = 0.0
         if not ddot(values, values) <= MAX_SQUARED_NORM:
-            raise _refusal(x, nan_is_absent=lenient)
-        if not lenient and not x.keys() <= self._index.keys():
+            raise refusal_of(x, nan_is_absent=lenient)
+        index = self._index
+        if not lenient and not x.keys() <= index.keys():
             return None
-        array = np.zeros(self.size)
+        if len(x) == len(self.names) != self._n_usual and len(x) > 1:
+            # From the next time on; of one name, itemgetter makes no tuple.
+            self._remember_the_usual_names()
+        row = self._rows[lenient]
+        row.fill(0.0)
         for name, value in zip(x, values.tolist(), strict=False):
-            position = self._index.get(name)
+            position = index.get(name)
             if position is not None:
-                array[position] = value
-        return array
+                row[position] = value
+        return row
 
     def unknown(self, names: Iterable[base.typing.FeatureName]) -> list[base.typing.FeatureName]:
         """Those of the names that are not known yet."""
@@ -169,17 +190,21 @@ class Vectorizer:
     def extend(self, names: Iterable[base.typing.FeatureName], max_size: int = sys.maxsize) -> None:
         """Learn the names that are not known yet. No slot beyond `max_size` is made in advance."""
         new = self.unknown(names)
-        if not new:
-            return
-        known = self.names + new
-        size = self.size
-        if len(known) > size:
-            size = max(len(known), min(size + size // 8, max_size))
-        self._set_names(known, size)
+        n_names = len(self.names) + len(new)
+        if n_names > self.size:
+            self._set_size(max(n_names, min(self.size + self.size // 8, max_size)))
+        self._index.update(zip(new, range(len(self.names), n_names), strict=True))
+        self.names.extend(new)
 
     def truncate(self, n_names: int, size: int) -> None:
         """Forget all names but the first `n_names`: undoes `extend`."""
-        self._set_names(self.names[:n_names], size)
+        for name in self.names[n_names:]:
+            del self._index[name]
+        del self.names[n_names:]
+        if size != self.size:
+            self._set_size(size)
+        elif self._n_usual > n_names:
+            self._forget_the_usual_names()
 
     @staticmethod
     def check_matrix(matrix: FloatArray, columns: Sequence[base.typing.FeatureName]) -> None:
@@ -187,7 +212,7 @@ class Vectorizer:
         acceptable = np.einsum("ij,ij->i", matrix, matrix) <= MAX_SQUARED_NORM
         if not acceptable.all():
             row = int(np.argmin(acceptable))
-            refusal = _refusal(dict(zip(columns, matrix[row].tolist(), strict=True)))
+            refusal = refusal_of(dict(zip(columns, matrix[row].tolist(), strict=True)))
             raise ValueError(f"{refusal} (row {row} of the data frame)")
 
     def encode_columns(
@@ -202,42 +227,3 @@ class Vectorizer:
     def decode(self, array: FloatArray) -> dict[base.typing.FeatureName, float]:
         """The entries of an array by the names of their features."""
         return dict(zip(self.names, array.tolist(), strict=False))
-
-
-def _refusal(x: Features, nan_is_absent: bool = False) -> ValueError:
-    """Find the feature because of which `x` is refused, and say what to do about it."""
-    for name, value in x.items():
-        complaint = complaint_about(value, nan_is_absent)
-        if complaint:
-            return ValueError(f"feature {name!r} {complaint}")
-    return ValueError(
-        f"the features have a norm above {MAX_NORM:g}, and their squares would overflow: "
-        "scale them, for instance with preprocessing.StandardScaler"
-    )
-
-
-def complaint_about(value: typing.Any, nan_is_absent: bool = False) -> str | None:
-    """What is wrong with the value of a feature, and what to do about it; None if nothing is."""
-    if isinstance(value, str):
-        return (
-            f"is the string {value!r}: encode it as a number first, "
-            "for instance with preprocessing.OneHotEncoder"
-        )
-    if value is None:
-        return "is None: leave it out, or fill it with preprocessing.StatImputer"
-    try:
-        (number,) = struct.unpack("d", struct.pack("d", value))
-    except _CONVERSION_ERRORS:
-        if isinstance(value, numbers.Real):
-            return "is too large for a float: scale it first"
-        return f"is {value!r}, a {type(value).__name__}: features must be real numbers"
-    if math.isnan(number):
-        if nan_is_absent:
-            return None
-        return "is NaN: leave it out, or fill it with preprocessing.StatImputer"
-    if not abs(number) <= MAX_NORM:
-        return (
-            f"is {number:g}: features must be within ±{MAX_NORM:g}; "
-            "scale or clip it before it gets here"
-        )
-    return None

@@ -12,11 +12,11 @@ from river import optim
 from scipy.linalg.blas import daxpy, ddot, dscal
 
 from river_oauc import losses
-from river_oauc.base import OnlineAUCClassifier, divergence
 from river_oauc.calibration import ScoreStatistics
 from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.dense import DenseClassifier
+from river_oauc.inputs.limits import MAX_SQUARED_NORM, divergence
 from river_oauc.inputs.parameters import LearningRate, check_count, check_step, step_size
-from river_oauc.inputs.vectorizer import MAX_SQUARED_NORM
 from river_oauc.kernel.support import SupportSet
 from river_oauc.kernels import RBF, Kernel, Linear
 
@@ -25,7 +25,7 @@ __all__ = ["KernelClassifier", "OKAUCM", "OKAUCS"]
 _DEFAULT_KERNEL = RBF(gamma=0.25)
 
 
-class KernelClassifier(OnlineAUCClassifier):
+class KernelClassifier(DenseClassifier):
     """A score that is a sum of similarities to stored examples.
 
     A method says how an example changes the coefficients of what is stored, and which one it gets.

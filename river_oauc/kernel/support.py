@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-import weakref
-from collections.abc import Callable
+import typing
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dasum, ddot
 
 from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.limits import MAX_SQUARED_NORM
 from river_oauc.inputs.parameters import check_choice
-from river_oauc.inputs.vectorizer import MAX_SQUARED_NORM
 from river_oauc.kernels import Kernel
 
 __all__ = ["SupportSet", "k_nearest", "nearest"]
@@ -24,11 +23,6 @@ TIE = 1e-9
 
 # A vector with a smaller squared norm inherits nothing: its share would be too large a number.
 _SMALLEST_NORM = 1e-50
-
-# The last row that any set was asked for: by which set, what it depends on, and the row. It stands
-# beside the sets and not in one of them: being asked changes neither a set nor its copies.
-_Row = tuple[Callable[[], "SupportSet | None"], tuple[int, bytes], FloatArray]
-_last_row: _Row = (lambda: None, (0, b""), np.zeros(0))
 
 
 class SupportSet:
@@ -128,6 +122,22 @@ class SupportSet:
         self.arrival: NDArray[np.intp] = np.zeros(n_slots, dtype=np.intp)
         # One over the similarity to itself; 0 for a vector too short to inherit anything.
         self._inverse_norms: FloatArray = np.zeros(n_slots)
+        self._forget_last_row()
+
+    def __getstate__(self) -> dict[str, typing.Any]:
+        # To be asked for a row changes neither a set nor its copies.
+        state = vars(self).copy()
+        del state["_last_row"]
+        return state
+
+    def __setstate__(self, state: dict[str, typing.Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._forget_last_row()
+
+    def _forget_last_row(self) -> None:
+        # What the last row that was asked for depends on, and the row.
+        self._last_row: tuple[tuple[int, bytes], FloatArray] = (0, b""), np.zeros(0)
 
     def slots(self, positive: bool) -> slice:
         """Where the vectors of a class stand."""
@@ -140,13 +150,11 @@ class SupportSet:
         An example is mostly learned right after it was scored. So the last row is kept, and found
         again as long as no other vector has been stored.
         """
-        global _last_row
-        # The count comes first: a vector that another thread stores meanwhile makes it obsolete.
         asked = sum(self.n_stored), x.tobytes()
-        owner, answered, row = _last_row
-        if owner() is not self or answered != asked:
+        answered, row = self._last_row
+        if answered != asked:
             row = self._similarities(x)
-            _last_row = weakref.ref(self), asked, row
+            self._last_row = asked, row
         return row
 
     def _similarities(self, x: FloatArray) -> FloatArray:

@@ -1,30 +1,20 @@
-"""The linear learners that OAUC-M is compared with."""
+"""The linear learners that look at single examples: Perceptron, PA-I and OL-UBAUC."""
 
 from __future__ import annotations
 
 import abc
-import random
 import typing
 from collections.abc import Iterator
 
-import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dscal
 
-from river_oauc.base import divergence
-from river_oauc.inputs.arrays import FloatArray, resized
-from river_oauc.inputs.parameters import (
-    LearningRate,
-    check_choice,
-    check_count,
-    check_number,
-    check_step,
-    step_size,
-)
-from river_oauc.inputs.vectorizer import MAX_NORM, MAX_SQUARED_NORM
-from river_oauc.linear.oauc import LinearClassifier
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.limits import MAX_NORM, MAX_SQUARED_NORM, divergence
+from river_oauc.inputs.parameters import LearningRate, check_number, check_step, step_size
+from river_oauc.linear.classifier import LinearClassifier
 from river_oauc.stats.moments import Centroid
 
-__all__ = ["OAM", "OLUBAUC", "PAI", "Perceptron", "Reservoir"]
+__all__ = ["OLUBAUC", "PAI", "FirstOrderClassifier", "Perceptron"]
 
 # The spread of the scores is averaged over about this many examples of a class.
 _SPREAD_MEMORY = 100
@@ -48,7 +38,7 @@ class _ScoredClass(Centroid):
         self.spread += rate * (deviation * deviation / squared_norm - self.spread)
 
 
-class _FirstOrderLearner(LinearClassifier):
+class FirstOrderClassifier(LinearClassifier):
     """A linear learner without covariances.
 
     For its probabilities it keeps the centroids of the two classes, whose scores are the class
@@ -101,7 +91,7 @@ class _FirstOrderLearner(LinearClassifier):
         self._negative.resize(size)
 
 
-class Perceptron(_FirstOrderLearner):
+class Perceptron(FirstOrderClassifier):
     """Rosenblatt's perceptron, without a bias, as a learner of scores.
 
     When it predicts the wrong class, the example is added to the weights or subtracted from them;
@@ -152,7 +142,7 @@ class Perceptron(_FirstOrderLearner):
             self._set_weights(weights)
 
 
-class PAI(_FirstOrderLearner):
+class PAI(FirstOrderClassifier):
     """Passive-aggressive learning (PA-I), without a bias, as a learner of scores.
 
     Takes the shortest step that gives the example a margin of 1, but none longer than `C` times the
@@ -214,167 +204,7 @@ class PAI(_FirstOrderLearner):
             self._set_weights(weights)
 
 
-class Reservoir:
-    """A uniform sample, of a fixed size, of the vectors of one class seen so far."""
-
-    def __init__(self, capacity: int, size: int) -> None:
-        self.n_seen = 0
-        self._vectors: FloatArray = np.zeros((capacity, size))
-
-    @property
-    def capacity(self) -> int:
-        return len(self._vectors)
-
-    @property
-    def vectors(self) -> FloatArray:
-        """The vectors in the sample, a row each."""
-        return self._vectors[: self.n_seen]
-
-    def add(self, x: FloatArray, rng: random.Random) -> None:
-        """Offer a vector, which is copied if it gets in."""
-        slot = self.n_seen
-        self.n_seen += 1
-        if slot >= self.capacity:
-            # One draw says both whether the vector gets in, and in whose place.
-            slot = rng.randrange(self.n_seen)
-        if slot < self.capacity:
-            self._vectors[slot] = x
-
-    def resize(self, size: int) -> None:
-        self._vectors = resized(self._vectors, self.capacity, size)
-
-
-class OAM(_FirstOrderLearner):
-    """Online AUC maximisation with buffers (OAM).
-
-    Keeps a uniform sample of the examples of each class, and takes a step on the hinge losses of an
-    example against all stored ones of the other class.
-
-    It is the right choice where `OAUCM` would be, but for many features: its cost is linear in
-    them. It wants a small `C`, smaller than the range over which it is usually tuned. As published,
-    its steps grow with the stream, because a full buffer stands for ever more examples;
-    `weighting="constant"` leaves that out, and ranks better on long streams.
-
-    One pass over german, segment, letter and magic04, with `C` chosen inside the training folds,
-    has given a held-out AUC of 78.8, 91.2, 82.2 and 84.1 percent with constant weighting and `C`
-    from 2⁻²⁴ up, and 76.6, 90.4, 79.3 and 82.6 with the paper's weighting and `C` from 2⁻¹⁰ up,
-    where `OAUCM` had 79.2, 88.9, 82.8 and 83.8.
-
-    A step costs O(B p) time for buffers of B examples with p features, and memory is 2 B p doubles.
-
-    Parameters
-    ----------
-    C
-        Weight of the hinge loss of a pair.
-    buffer_size
-        Number of examples of each class to keep.
-    update
-        `"gradient"`: one step on all pairs at once. `"sequential"`: a passive-aggressive step on
-        each pair in turn, which takes many times longer.
-    weighting
-        `"paper"`: a full buffer of B examples counts as all n that there have been, n/B times.
-        `"constant"`: it counts once.
-    prior
-        What a probability of one half means. `"balanced"`: as likely from either class, were
-        they equally frequent. `"empirical"`: as frequent as the classes have been.
-    seed
-        Seed of the sampling.
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, preprocessing
-    >>> from river_oauc import OAM
-    >>> from river_oauc.metrics import ExactROCAUC
-
-    >>> model = preprocessing.MinMaxScaler() | OAM(seed=42)
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 95.81%
-
-    References
-    ----------
-    [^1]: Zhao, P., Hoi, S.C.H., Jin, R. and Yang, T., 2011. Online AUC maximization. ICML 2011.
-
-    """
-
-    def __init__(
-        self,
-        C: float = 2**-10,
-        buffer_size: int = 100,
-        update: str = "gradient",
-        weighting: str = "paper",
-        prior: str = "balanced",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(prior)
-        check_number("C", C)
-        check_count("buffer_size", buffer_size)
-        check_choice("update", update, ("gradient", "sequential"))
-        check_choice("weighting", weighting, ("paper", "constant"))
-        self.C = C
-        self.buffer_size = buffer_size
-        self.update = update
-        self.weighting = weighting
-        self.seed = seed
-        self._rng = random.Random(seed)
-        self._positive_buffer = Reservoir(buffer_size, self._vectorizer.size)
-        self._negative_buffer = Reservoir(buffer_size, self._vectorizer.size)
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C"}
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"seed": 1}
-        yield {"buffer_size": 7, "update": "sequential", "weighting": "constant", "seed": 2}
-
-    def _move(self, x: FloatArray, score: float, sign: float, w: float) -> None:
-        own, other = self._positive_buffer, self._negative_buffer
-        if sign < 0.0:
-            own, other = other, own
-        if other.n_seen:
-            cost = w * self.C
-            if self.weighting == "paper":
-                # The buffer stands for all examples of the class.
-                cost *= max(1.0, other.n_seen / other.capacity)
-            if self.update == "gradient":
-                self._gradient_step(x, score, sign, 0.5 * cost, other.vectors)
-            else:
-                self._sequential_steps(x, sign, 0.5 * cost, other.vectors)
-        own.add(x, self._rng)
-
-    def _gradient_step(
-        self, x: FloatArray, score: float, sign: float, cost: float, others: FloatArray
-    ) -> None:
-        """One step on the sum of the hinge losses against all stored examples."""
-        violating = sign * (score - others @ self._weights) <= 1.0
-        n_violating = np.count_nonzero(violating)
-        if n_violating:
-            weights = self._weights.copy()
-            daxpy(violating @ others, weights, len(x), -sign * cost)
-            daxpy(x, weights, len(x), sign * cost * n_violating)
-            self._set_weights(weights)
-
-    def _sequential_steps(
-        self, x: FloatArray, sign: float, cost: float, others: FloatArray
-    ) -> None:
-        """A passive-aggressive step on each stored example in turn."""
-        weights = self._weights.copy()
-        differences = sign * (x - others)
-        squared_lengths = np.einsum("ij,ij->i", differences, differences)
-        for difference, squared_length in zip(differences, squared_lengths.tolist(), strict=True):
-            loss = 1.0 - ddot(weights, difference)
-            if loss > 0.0 and squared_length > 0.0:
-                daxpy(difference, weights, len(x), min(cost, loss / squared_length))
-        self._set_weights(weights)
-
-    def _resize(self, size: int) -> None:
-        super()._resize(size)
-        self._positive_buffer.resize(size)
-        self._negative_buffer.resize(size)
-
-
-class OLUBAUC(_FirstOrderLearner):
+class OLUBAUC(FirstOrderClassifier):
     """Online learning with a univariate bound of the AUC (OL-UBAUC), reconstructed.
 
     The bound replaces the ranks in the AUC by scores, and turns into a hinge loss of single

@@ -1,4 +1,4 @@
-"""The linear learners: OAUC-M and OAUC-S."""
+"""The two linear learners of the paper: OAUC-M and OAUC-S."""
 
 from __future__ import annotations
 
@@ -6,112 +6,16 @@ import abc
 import typing
 from collections.abc import Iterator
 
-import numpy as np
-from river import base, optim
-from river.utils import pretty
+from river import optim
 from scipy.linalg.blas import daxpy, dcopy, ddot, dscal
 
 from river_oauc import losses
-from river_oauc.base import OnlineAUCClassifier, divergence
-from river_oauc.inputs.arrays import FloatArray, resized
-from river_oauc.inputs.parameters import LearningRate, check_count, check_step, step_size
-from river_oauc.inputs.vectorizer import MAX_SQUARED_NORM
-from river_oauc.stats.moments import Moments
+from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.limits import MAX_SQUARED_NORM, divergence
+from river_oauc.inputs.parameters import LearningRate, check_step, step_size
+from river_oauc.linear.classifier import MomentClassifier
 
-__all__ = ["OAUCM", "OAUCS", "LinearClassifier", "MomentClassifier"]
-
-# The calibration is fitted at every step at first, and every so many steps in the end.
-_LONGEST_WAIT = 64
-
-
-class LinearClassifier(OnlineAUCClassifier):
-    """Base of the classifiers whose score is a weighted sum of the features."""
-
-    def __init__(self, prior: str) -> None:
-        super().__init__(prior)
-        self._weights: FloatArray = np.zeros(self._vectorizer.size)
-
-    @property
-    def weights(self) -> dict[base.typing.FeatureName, float]:
-        """The weights of the score, by the names of the features."""
-        return self._vectorizer.decode(self._weights)
-
-    def _score(self, x: FloatArray) -> float:
-        return ddot(self._weights, x)  # type: ignore[no-any-return]
-
-    def _score_many(self, matrix: FloatArray) -> FloatArray:
-        return matrix @ self._weights
-
-    def _resize(self, size: int) -> None:
-        self._weights = resized(self._weights, size)
-
-
-class MomentClassifier(LinearClassifier):
-    """Base of the linear classifiers that keep the moments of both classes.
-
-    The calibration is read off the moments: the class means of the scores at every step, and their
-    variance, which costs two products with a covariance and changes slowly, now and then.
-    """
-
-    # How many p × p matrices of doubles it keeps.
-    _N_MATRICES = 2
-
-    def __init__(self, prior: str, max_features: int) -> None:
-        super().__init__(prior)
-        check_count("max_features", max_features)
-        self.max_features = max_features
-        self._n_seen = 0
-        self._positive = Moments(self._vectorizer.size)
-        self._negative = Moments(self._vectorizer.size)
-        self._half_gap = 0.0
-        self._n_fits = 0
-        self._next_fit = 0
-
-    @property
-    def moments(self) -> dict[bool, Moments]:
-        """Count, mean and covariance of the examples of each class."""
-        return {False: self._negative, True: self._positive}
-
-    def _fit_calibration(self, n_seen: int, weights: FloatArray) -> None:
-        """Read the class means and the variance of the scores off the moments."""
-        self._n_fits += 1
-        self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
-        positive, negative = self._positive, self._negative
-        # Both variances count alike, however rare the class.
-        variance = 0.5 * (
-            ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
-        )
-        mean_positive = ddot(weights, positive.mean)
-        mean_negative = ddot(weights, negative.mean)
-        self._half_gap = 0.5 * (mean_positive - mean_negative)
-        self._calibration.fit(
-            mean_positive=mean_positive,
-            mean_negative=mean_negative,
-            variance=max(variance, 0.0),
-            odds=positive.n / negative.n,
-            separation=self._separation(),
-        )
-
-    def _separation(self) -> float | None:
-        """How far apart the scores of new examples are; None if there is no telling."""
-        return None
-
-    def _largest_size(self, n_features: int) -> int:
-        if n_features > self.max_features:
-            memory = pretty.humanize_bytes(8 * self._N_MATRICES * n_features**2)
-            raise ValueError(
-                f"there would be {n_features:,} features, and max_features is "
-                f"{self.max_features:,}: {type(self).__name__} would need "
-                f"{self._N_MATRICES} × {n_features:,}² doubles, {memory}; hash the features with "
-                "preprocessing.FeatureHasher or pick some with compose.Select, take OAM, whose "
-                "memory is in proportion to their number, or raise max_features"
-            )
-        return self.max_features
-
-    def _resize(self, size: int) -> None:
-        super()._resize(size)
-        self._positive.resize(size)
-        self._negative.resize(size)
+__all__ = ["OAUCM", "OAUCS"]
 
 
 class _GradientLearner(MomentClassifier):

@@ -1,4 +1,4 @@
-"""Count, mean and scatter of vectors, one vector at a time."""
+"""Count, mean and covariance of vectors, one vector at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,53 @@ from scipy.linalg.blas import daxpy, dsymm, dsymv, dsyr
 
 from river_oauc.inputs.arrays import FloatArray, resized
 
-__all__ = ["Centroid", "Moments"]
+__all__ = ["Centroid", "ClassMoments", "ForgettingMoments", "Moments"]
+
+# A weight may grow so far before all are divided by it: times the square of the largest feature and
+# the largest importance it still is a double.
+_LARGEST_UNIT = 1e100
+
+
+class ClassMoments(typing.Protocol):
+    """What a learner asks of the moments of a class.
+
+    `Moments` count all vectors alike, `ForgettingMoments` the recent ones more. Whatever meets this
+    protocol can stand in for them.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors, as far as they are remembered.
+    mean
+        Their mean; zeros while there is none.
+
+    """
+
+    n: float
+    mean: FloatArray
+
+    @staticmethod
+    def n_doubles(size: int) -> int:
+        """How many doubles moments of vectors of this length keep."""
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+
+    def cov_dot(self, v: FloatArray) -> FloatArray:
+        """The covariance times the vector `v`, as a new array. There must be an example."""
+
+    def cov_dot_stack(self, stack: FloatArray) -> FloatArray:
+        """The covariance times each column of `stack`, a p × G array. There must be an example."""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """A copy of the whole covariance matrix (biased: divided by `n`)."""
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with the moments of another part of the stream."""
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
 
 
 class Centroid:
@@ -71,9 +117,6 @@ class Moments(Centroid):
     subtracted before anything is squared, so a large offset costs no digits. The textbook
     recursion on second moments loses all of them at an offset of 1e8.
 
-    A learner asks for `n`, `mean` and `cov_dot` only, and tells `update` and `resize`: another
-    estimate of the covariance (forgetting, diagonal, sketched) can stand in the place of this one.
-
     An update costs one rank-one product on one triangle: O(p²) time and no temporary larger than p;
     memory is p² + p doubles.
 
@@ -129,6 +172,11 @@ class Moments(Centroid):
         # Column-major, as BLAS wants it to work in place; only the upper triangle is kept.
         self._scatter: FloatArray = np.zeros((size, size), order="F")
 
+    @staticmethod
+    def n_doubles(size: int) -> int:
+        """How many doubles moments of vectors of this length keep."""
+        return size * size + size
+
     def update(self, x: FloatArray, w: float = 1.0) -> None:
         """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
         # The two lines of Centroid.update stand here again: a call to them would cost a tenth of
@@ -159,13 +207,9 @@ class Moments(Centroid):
         upper = np.triu(self._scatter) / (self.n or 1.0)
         return upper + np.triu(upper, 1).T
 
-    def __iadd__(self, other: Moments) -> typing.Self:
+    def __iadd__(self, other: typing.Self) -> typing.Self:
         """Pool with the moments of another part of the stream."""
-        if other.size != self.size:
-            raise ValueError(
-                f"cannot pool moments of {self.size} and {other.size} features: "
-                "resize the smaller ones first"
-            )
+        self._check_poolable(other)
         if other.n:
             n_before = self.n
             self.n = n = n_before + other.n
@@ -175,6 +219,111 @@ class Moments(Centroid):
             dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
         return self
 
+    def _check_poolable(self, other: Moments) -> None:
+        if other.size != self.size:
+            raise ValueError(
+                f"cannot pool moments of {self.size} and {other.size} features: "
+                "resize the smaller ones first"
+            )
+
     def resize(self, size: int) -> None:
         super().resize(size)
         self._scatter = resized(self._scatter, size, size, order="F")
+
+
+class ForgettingMoments(Moments):
+    """Weighted count, mean and covariance of a stream of vectors, the older ones counting less.
+
+    With every vector, the weights of all earlier ones shrink by one part in `memory`, so that about
+    `memory` vectors count. It is the same as `Moments` of vectors whose weights grow by as much
+    from one to the next, and that is how it is done: nothing p × p has to shrink.
+
+    An update costs what one of `Moments` does, and memory is the same.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+    memory
+        Number of vectors that count, about; above 1.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors, as far as they are remembered: `memory` at most, if all weights
+        are 1.
+    mean
+        Their mean; zeros while there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.stats.moments import ForgettingMoments
+
+    >>> moments = ForgettingMoments(size=1, memory=2.0)
+    >>> for x in ([0.0], [0.0], [3.0], [3.0]):
+    ...     moments.update(np.array(x))
+    >>> moments.n, moments.mean, moments.covariance
+    (1.875, array([2.4]), array([[1.44]]))
+
+    """
+
+    def __init__(self, size: int, memory: float) -> None:
+        if not memory > 1.0:
+            raise ValueError(f"memory is {memory!r}: it must be a number of vectors, above 1")
+        super().__init__(size)
+        self.memory = memory
+        # The scatter matrix is in units in which a new vector has this weight.
+        self._unit = 1.0
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0. The array is used up: it is overwritten."""
+        kept = 1.0 - 1.0 / self.memory
+        n_before = self.n * kept
+        unit = self._unit / kept
+        if unit > _LARGEST_UNIT:
+            self._scatter /= unit
+            unit = 1.0
+        self._unit = unit
+        self.n = n = n_before + w
+        mean = self.mean
+        size = len(mean)
+        daxpy(mean, x, size, -1.0)
+        daxpy(x, mean, size, w / n)
+        if n_before:
+            dsyr(w * unit * (n_before / n), x, 0, 1, 0, size, self._scatter, 1)
+
+    def cov_dot(self, v: FloatArray) -> FloatArray:
+        """The covariance times the vector `v`, as a new array. There must be an example."""
+        product: FloatArray = dsymv(1.0 / (self.n * self._unit), self._scatter, v)
+        return product
+
+    def cov_dot_stack(self, stack: FloatArray) -> FloatArray:
+        """The covariance times each column of `stack`, a p × G array. There must be an example."""
+        product: FloatArray = dsymm(1.0 / (self.n * self._unit), self._scatter, stack)
+        return product
+
+    @property
+    def covariance(self) -> FloatArray:
+        """A copy of the whole covariance matrix (biased: divided by `n`)."""
+        return super().covariance / self._unit
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with what the moments of another part of the stream remember."""
+        self._check_poolable(other)
+        # Both in units of their newest vectors.
+        self._scatter /= self._unit
+        self._unit = 1.0
+        if other.n:
+            recent = Moments(other.size)
+            recent.n, recent.mean = other.n, other.mean
+            recent._scatter = other._scatter / other._unit
+            super().__iadd__(recent)  # type: ignore[arg-type]
+        return self
+
+    def _check_poolable(self, other: Moments) -> None:
+        super()._check_poolable(other)
+        if isinstance(other, ForgettingMoments) and other.memory != self.memory:
+            raise ValueError(
+                f"cannot pool moments with a memory of {self.memory:g} and of {other.memory:g}"
+            )

@@ -13,7 +13,7 @@ from river_oauc.experiments.compare.csv_rows import Row, read_rows
 from river_oauc.experiments.compare.streams import Example, Stream, nearest
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.text import listed, one_line, shorten
-from river_oauc.inputs.vectorizer import MAX_NORM
+from river_oauc.inputs.limits import MAX_NORM
 
 __all__ = ["MAX_CATEGORIES", "MISSING", "csv_stream"]
 

@@ -20,7 +20,7 @@ from river_oauc.experiments.paper.grids.koil import KOILStack
 from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack, Stack
 from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
 from river_oauc.inputs.arrays import FloatArray
-from river_oauc.inputs.vectorizer import Features
+from river_oauc.inputs.limits import Features
 
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
 

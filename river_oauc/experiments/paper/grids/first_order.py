@@ -11,7 +11,7 @@ from scipy.linalg.blas import ddot
 
 from river_oauc.experiments.paper.grids.oauc import LinearStack
 from river_oauc.inputs.arrays import FloatArray
-from river_oauc.linear.first_order import Reservoir
+from river_oauc.stats.samples import Reservoir
 
 __all__ = ["OAMStack", "OLUBAUCStack", "PAIStack", "PerceptronStack"]
 

@@ -1,0 +1,150 @@
+"""The backend of arrays: dicts and data frames become vectors of one fixed length."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import sys
+import typing
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from river import base
+
+from river_oauc.base import OnlineAUCClassifier
+from river_oauc.inputs.arrays import BoolArray, FloatArray
+from river_oauc.inputs.frames import RowCount, read_features
+from river_oauc.inputs.limits import Features
+from river_oauc.inputs.vectorizer import Vectorizer
+
+if typing.TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+__all__ = ["DenseClassifier"]
+
+
+class DenseClassifier(OnlineAUCClassifier):
+    """Base of the classifiers that see an example as an array with a slot per known feature.
+
+    A learner says how it scores one array (`_score`) and many (`_score_many`), how it learns from
+    one (`_learn`), and how it makes room for more features (`_resize`). It may have a faster way to
+    learn from many (`_learn_many`).
+
+    A refused example leaves the model as it was: `_learn` refuses before it changes anything.
+
+    Parameters
+    ----------
+    prior
+        `"balanced"` or `"empirical"`; see `calibration.Calibration`.
+
+    """
+
+    def __init__(self, prior: str) -> None:
+        super().__init__(prior)
+        self._vectorizer = Vectorizer()
+
+    @abc.abstractmethod
+    def _score(self, x: FloatArray) -> float:
+        """The score of one example. The array may not be kept."""
+
+    @abc.abstractmethod
+    def _score_many(self, matrix: FloatArray) -> FloatArray:
+        """The scores of the rows of a matrix."""
+
+    @abc.abstractmethod
+    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
+        """Learn from one example with a weight above 0, or raise a ValueError and change nothing.
+
+        The array may be changed, but not kept: the next example is written into it.
+        """
+
+    @abc.abstractmethod
+    def _resize(self, size: int) -> None:
+        """Make all state fit arrays of this length: pad with zeros, or cut zeros off."""
+
+    def _learn_many(
+        self, matrix: FloatArray, labels: BoolArray, weights: FloatArray
+    ) -> Iterator[int]:
+        """Learn from each row of a matrix in turn, unless its weight is 0.
+
+        Whenever the state is whole, now and then, it yields how many rows it is through with: then
+        others may predict. If a row is refused, it yields once more before it raises.
+        """
+        for row, (x, positive, w) in enumerate(
+            zip(matrix, labels.tolist(), weights.tolist(), strict=True)
+        ):
+            if w:
+                self._learn(x, positive, w)
+            yield row + 1
+
+    def _largest_size(self, n_features: int) -> int:
+        """The length that arrays may have at most, or a ValueError if these are too many features.
+
+        For learners that need more memory than in proportion to the features.
+        """
+        return sys.maxsize
+
+    def _learn_example(self, x: Features, positive: bool, w: float) -> None:
+        array = self._vectorizer.encode(x)
+        if array is not None:
+            if w:
+                self._learn(array, positive, w)
+        elif w:
+            with self._room_for(x):
+                # All its names are known by now.
+                array = typing.cast(FloatArray, self._vectorizer.encode(x))
+                self._learn(array, positive, w)
+
+    def _score_example(self, x: Features) -> float:
+        return self._score(self._vectorizer.encode(x, True))
+
+    def _learn_frame(
+        self, frame: nw.DataFrame[typing.Any], labels: BoolArray, weights: FloatArray
+    ) -> None:
+        columns = frame.columns
+        if weights.any():
+            # A frame that is too wide is refused before it is copied.
+            self._largest_size_with(columns)
+        matrix = read_features(frame)
+        self._vectorizer.check_matrix(matrix, columns)
+        if not weights.any():
+            return
+        with RowCount(len(matrix)) as rows:
+            with self._lock, self._room_for(columns):
+                matrix = self._vectorizer.encode_columns(matrix, columns)
+                learned = self._learn_many(matrix, labels, weights)
+                # The new names stay if an example has been learned with them.
+                first = int(np.argmax(weights > 0.0))
+                while rows.n_done <= first:
+                    rows.n_done = next(learned)
+            while rows.n_done < rows.n_rows:
+                with self._lock:
+                    rows.n_done = next(learned)
+
+    def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
+        matrix = read_features(frame)
+        matrix = np.where(np.isnan(matrix), 0.0, matrix)
+        self._vectorizer.check_matrix(matrix, frame.columns)
+        return self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
+
+    def _largest_size_with(self, names: Iterable[base.typing.FeatureName]) -> int:
+        """`_largest_size` for the names that are known together with these."""
+        vectorizer = self._vectorizer
+        return self._largest_size(len(vectorizer.names) + len(vectorizer.unknown(names)))
+
+    @contextlib.contextmanager
+    def _room_for(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
+        """Learn new names for an example, and forget them again if it is refused."""
+        vectorizer = self._vectorizer
+        n_names, size = len(vectorizer.names), vectorizer.size
+        vectorizer.extend(names, self._largest_size_with(names))
+        try:
+            if vectorizer.size != size:
+                self._resize(vectorizer.size)
+            yield
+        except BaseException:
+            is_resized = vectorizer.size != size
+            vectorizer.truncate(n_names, size)
+            if is_resized:
+                self._resize(size)
+            raise
