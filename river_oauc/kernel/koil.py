@@ -9,7 +9,7 @@ from scipy.linalg.blas import dscal
 
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_choice, check_count, check_number
-from river_oauc.kernel.okauc import KernelClassifier
+from river_oauc.kernel.classifier import KernelClassifier
 from river_oauc.kernel.support import k_nearest
 from river_oauc.kernels import Kernel
 
