@@ -40,12 +40,12 @@ def make(cls: type[OnlineAUCClassifier]) -> OnlineAUCClassifier:
 
 
 def growing_stream(n: int) -> list[tuple[dict[str, float], bool]]:
-    """A stream in which new features turn up all the time."""
+    """A stream in which new features turn up for as long as there is room for them."""
     rng = random.Random(1)
     examples = []
     for i in range(n):
         y = rng.random() < 0.3
-        names = [f"f{j}" for j in range(3 + i // 4)]
+        names = [f"f{j}" for j in range(min(3 + i // 4, 60))]
         x = {name: rng.gauss(y, 1.0) for name in names if name == "f0" or rng.random() < 0.5}
         examples.append((x, y))
     return examples
