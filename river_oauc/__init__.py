@@ -20,3 +20,5 @@ __all__ = [
     "AutoOAUCM",
     "Perceptron",
 ]
+
+__version__ = "0.1.0"
