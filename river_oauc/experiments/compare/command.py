@@ -9,21 +9,16 @@ import pathlib
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
 from river_oauc.experiments.compare.race import SCALERS, Contest, race
-from river_oauc.experiments.compare.streams import (
-    DEFAULT_SET,
-    Stream,
-    known_sets,
-    named_stream,
-    nearest,
-)
+from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.terminal import plain_table, positive_int, progress_bar, say
-from river_oauc.experiments.models import ARF, CONTENDERS, Contender, select
+from river_oauc.experiments.console.names import known_names
+from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.experiments.models import ARF, CONTENDERS, contenders
 
 __all__ = ["add_arguments", "run"]
 
@@ -64,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         nargs="+",
-        type=_model,
         metavar="MODEL",
         help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)})",
     )
@@ -99,35 +93,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _model(name: str) -> str:
-    """The name of a learner.
-
-    Examples
-    --------
-
-    >>> _model("oaucm")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: unknown model 'oaucm' (did you mean 'OAUCM'?); the known ones are
-    AutoOAUCM, ...
-
-    """
-    if name in known_sets():
-        raise argparse.ArgumentTypeError(f"{name!r} is a set; it goes in front of --models")
-    if name not in _NAMES:
-        raise argparse.ArgumentTypeError(
-            f"unknown model {name!r}{nearest(name, _NAMES)}; the known ones are {', '.join(_NAMES)}"
-        )
-    return name
-
-
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, draw the figure."""
     # Heavy, and of no use to the other commands.
-    from river_oauc.experiments.compare.curves import Curve, check_writable, draw_curves
+    from river_oauc.experiments.compare.curves import Curve, draw_curves
 
-    check_writable(args.plot)
+    names = known_names("model", args.models or _BY_DEFAULT, _NAMES)
+    _check_plot(args.plot)
     stream = _stream(args)
-    contenders = _contenders(args)
 
     console = Console()
     for note in stream.notes:
@@ -137,25 +110,34 @@ def run(args: argparse.Namespace) -> int:
         task = progress.add_task("", total=stream.size)
         contests = race(
             stream,
-            contenders,
+            contenders([*names, ARF] if args.arf else names),
             scaler=args.scaler,
             seed=args.seed,
             on_progress=lambda n_examples: progress.advance(task, n_examples),
         )
 
     say(console, _description(stream, args.scaler), style="bold")
-    console.print(_table(contests))
+    ours = {contest.name for contest in contests if contest.ours}
+    print_table(console, _rows(contests), bold=ours)
     say(console, LEGEND, style="dim")
     if warning := _warning(stream):
         say(console, warning)
-    draw_curves(
+    png = draw_curves(
         [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
-        args.plot,
         title=_headline(contests),
         subtitle=_description(stream, args.scaler),
     )
+    replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
     return 0
+
+
+def _check_plot(path: pathlib.Path) -> None:
+    """Refuse what can't be written at the end, before the work is done."""
+    if path.suffix.lower() != ".png":
+        raise UserError(f"{path}: the figure is a PNG, its name must end in .png")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UserError(f"{path}: the figure can't be written there")
 
 
 def _stream(args: argparse.Namespace) -> Stream:
@@ -167,15 +149,12 @@ def _stream(args: argparse.Namespace) -> Stream:
         if args.target is not None or args.positive is not None:
             raise UserError("--target and --positive go with --csv FILE")
         shuffle = True if args.shuffle is None else args.shuffle
-        return named_stream(
-            args.set or DEFAULT_SET, shuffle=shuffle, seed=args.seed, limit=args.limit
-        )
+        name = DEFAULT_SET if args.set is None else args.set
+        return named_stream(name, shuffle=shuffle, seed=args.seed, limit=args.limit)
     if args.set is not None:
         raise UserError(f"either the set {args.set!r} or --csv {args.csv}, not both")
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
-    if os.path.realpath(args.csv) == os.path.realpath(args.plot):
-        raise UserError(f"the figure would take the place of {args.csv}; choose another --plot")
     return csv_stream(
         args.csv,
         target=args.target,
@@ -184,11 +163,6 @@ def _stream(args: argparse.Namespace) -> Stream:
         seed=args.seed,
         limit=args.limit,
     )
-
-
-def _contenders(args: argparse.Namespace) -> Sequence[Contender]:
-    names = args.models or _BY_DEFAULT
-    return select([*names, ARF] if args.arf else names)
 
 
 def _ranking(contests: Sequence[Contest]) -> list[Contest]:
@@ -213,7 +187,6 @@ def _share(part: int, whole: int) -> str:
 
     Examples
     --------
-
     >>> _share(1, 3), _share(1, 3_000), _share(2_999, 3_000)
     ('33.3%', '0.033%', '99.967%')
 
@@ -238,15 +211,18 @@ def _warning(stream: Stream) -> str | None:
     )
 
 
-def _table(contests: Sequence[Contest]) -> Table:
-    table = plain_table("model", "exact AUC", "ROCAUC()", "µs/example", "memory")
-    for contest in _ranking(contests):
-        table.add_row(
-            contest.name,
-            f"{contest.exact.get():.4f}",
-            f"{contest.rocauc.get():.4f}",
-            f"{contest.microseconds_per_example:.1f}",
-            contest.memory,
-            style="bold" if contest.ours else None,
-        )
-    return table
+def _rows(contests: Sequence[Contest]) -> list[list[str]]:
+    """A header and a row per model, the best one first."""
+    return [
+        ["model", "exact AUC", "ROCAUC()", "µs/example", "memory"],
+        *(
+            [
+                contest.name,
+                f"{contest.exact.get():.4f}",
+                f"{contest.rocauc.get():.4f}",
+                f"{contest.microseconds_per_example:.1f}",
+                contest.memory,
+            ]
+            for contest in _ranking(contests)
+        ),
+    ]

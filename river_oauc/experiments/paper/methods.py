@@ -8,17 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from river_oauc.auto.oauc import AutoOAUCM
+from river_oauc import AutoOAUCM, Perceptron
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.experiments.paper.grids.first_order import (
-    OAMStack,
-    OLUBAUCStack,
-    PAIStack,
-    PerceptronStack,
-)
+from river_oauc.experiments.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from river_oauc.experiments.paper.grids.koil import KOILStack
-from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack, Stack
+from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack
 from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from river_oauc.experiments.paper.grids.stack import Stack
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.vectorizer import Features
 
@@ -57,7 +53,7 @@ class Method:
     grid
         The values of each parameter, in ascending order.
     build
-        Makes a stack from the number of features, an array of values a parameter, and a seed.
+        Makes a stack from the number of features, an array of values per parameter, and a seed.
 
     """
 
@@ -87,7 +83,7 @@ class Method:
         ]
 
     def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
-        """These settings of the method, before they have learned anything."""
+        """A stack of these settings of the method that has learned nothing yet."""
         arrays = {name: np.array([setting[name] for setting in settings]) for name in self.grid}
         return self.build(n_features, arrays, seed)
 
@@ -140,7 +136,7 @@ def _linear(grid_step: int = 1) -> Table:
         "linear",
         grid_step,
         (
-            Method("Perceptron", {}, lambda size, _, seed: PerceptronStack(size)),
+            Method("Perceptron", {}, lambda size, _, seed: _Single(Perceptron(), size)),
             Method("PA-I", {"C": paper}, lambda size, a, seed: PAIStack(size, a["C"])),
             Method("OAM", {"C": paper}, lambda size, a, seed: OAMStack(size, a["C"], seed=seed)),
             # The paper's grid ends where OAM begins to be good. This one goes on, and leaves out

@@ -107,7 +107,7 @@ def _protocol(summary: Summary) -> str:
 def _grid(
     summary: Summary, show: Callable[[Summary, str, str], str], last_row: list[str] | None = None
 ) -> str:
-    """A Markdown table with a row a set and a column a method."""
+    """A Markdown table with a row per set and a column per method."""
     rows = [
         ["set", *summary.methods],
         ["---"] + ["---:"] * len(summary.methods),
