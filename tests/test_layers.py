@@ -96,10 +96,14 @@ def test_there_are_no_cycles() -> None:
     graphlib.TopologicalSorter(graph).prepare()
 
 
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_private_names_stay_in_their_module(module: str) -> None:
     tree = MODULES[module]
-    assert [name for _, name in imports(tree) if name and name.startswith("_")] == []
+    assert [name for _, name in imports(tree) if name and is_private(name)] == []
 
     imported = {
         alias.asname or alias.name
@@ -113,8 +117,7 @@ def test_private_names_stay_in_their_module(module: str) -> None:
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in imported
-        and node.attr.startswith("_")
-        and not node.attr.startswith("__")
+        and is_private(node.attr)
     ]
     assert uses == []
 

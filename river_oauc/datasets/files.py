@@ -13,6 +13,12 @@ def replace_file(path: pathlib.Path, content: bytes) -> None:
     """Write a file in one step: until it has all of the new content, it has the old, or is not.
 
     Whatever happens in between, nothing else is left behind. A link stays a link.
+
+    Raises
+    ------
+    OSError
+        If the system refuses.
+
     """
     destination = pathlib.Path(os.path.realpath(path))
     temporary = destination.with_name(f".{uuid.uuid4().hex}.tmp")
@@ -22,5 +28,8 @@ def replace_file(path: pathlib.Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(destination)
+    except OSError as error:
+        # Nobody has heard of the temporary file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

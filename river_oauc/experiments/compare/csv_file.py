@@ -146,7 +146,9 @@ class _Survey:
 
 def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
     rows = read_rows(path)
-    _, header = next(rows, (1, []))
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise UserError(f"{path}: the file is empty")
     target_index = _find_target(path, header, target)
     columns = [_Column(i, name) for i, name in enumerate(header) if i != target_index]
 

@@ -10,6 +10,7 @@ import pathlib
 from rich.console import Console
 
 from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.base import check_directory_variable
 from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     table = make(args.grid_step) if args.grid_step else make()
     datasets = known_names("set", args.datasets, BENCHMARKS)
     methods = known_names("method", args.methods, [method.name for method in table.methods])
+    check_directory_variable()
     for name in datasets:
         # Before several processes try to.
         if not (dataset := BENCHMARKS[name]()).is_downloaded:
