@@ -17,7 +17,12 @@ ROOT = pathlib.Path(river_oauc.__file__).parent
 # a module begins with decides.
 LAYERS = [
     ["experiments.cli"],
-    ["experiments.compare", "experiments.paper", "experiments.speed", "experiments.datasets"],
+    [
+        "experiments.compare",
+        "experiments.paper",
+        "experiments.speed",
+        "experiments.datasets_command",
+    ],
     ["experiments"],
     ["experiments.console"],
     [""],
@@ -31,6 +36,8 @@ LAYERS = [
 ]
 # They know no learner, and no learner knows them.
 BESIDE = "datasets"
+# The rooms of these layers do not import from each other.
+INDEPENDENT = [LAYERS[1], ["linear", "kernel"]]
 
 
 def modules() -> dict[str, ast.Module]:
@@ -87,6 +94,15 @@ def test_imports_point_downwards(module: str) -> None:
             assert starts_with(module, "experiments"), f"{module} imports {imported}"
         else:
             assert layer(module) <= layer(imported), f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("rooms", INDEPENDENT, ids=" ".join)
+def test_neighbours_do_not_know_each_other(rooms: list[str]) -> None:
+    for room in rooms:
+        for module in (name for name in MODULES if starts_with(name, room)):
+            for imported, _ in imports(MODULES[module]):
+                others = [other for other in rooms if other != room]
+                assert not any(starts_with(imported, other) for other in others), module
 
 
 def test_there_are_no_cycles() -> None:

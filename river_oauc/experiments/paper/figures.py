@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -17,7 +18,15 @@ __all__ = ["draw_dots", "draw_ranks"]
 
 # Two colours of Okabe and Ito, which people who see fewer colours tell apart; and ours is a filled
 # circle, the paper's an open diamond.
-_OURS, _PAPER = "#0072B2", "#D55E00"
+_OURS: dict[str, Any] = {"color": "#0072B2", "marker": "o", "markersize": 5, "linewidth": 1.4}
+_PAPER: dict[str, Any] = {
+    "color": "#D55E00",
+    "marker": "D",
+    "markersize": 4.5,
+    "markerfacecolor": "white",
+    "linewidth": 1.1,
+}
+_BAR: dict[str, Any] = {"color": _PAPER["color"], "linewidth": 4, "solid_capstyle": "round"}
 _COLUMNS = 3
 
 
@@ -42,16 +51,8 @@ def draw_dots(summary: Summary) -> bytes:
     )
     figure.legend(
         handles=[
-            Line2D([], [], color=_OURS, marker="o", markersize=6, label="ours"),
-            Line2D(
-                [],
-                [],
-                color=_PAPER,
-                marker="D",
-                markersize=5.5,
-                markerfacecolor="white",
-                label=SOURCES[summary.table.name],
-            ),
+            Line2D([], [], label="ours", **_OURS),
+            Line2D([], [], label=SOURCES[summary.table.name], **_PAPER),
         ],
         loc="outside lower left",
         ncols=2,
@@ -68,25 +69,8 @@ def _draw_panel(axes: Axes, summary: Summary, dataset: str) -> None:
     for method, height in zip(summary.methods, heights, strict=True):
         entry = summary.entries[dataset, method]
         if entry.paper:
-            axes.errorbar(
-                entry.paper.mean,
-                height - 0.17,
-                xerr=entry.paper.std,
-                color=_PAPER,
-                marker="D",
-                markersize=4.5,
-                markerfacecolor="white",
-                linewidth=1.1,
-            )
-        axes.errorbar(
-            entry.mean,
-            height + 0.17,
-            xerr=entry.std,
-            color=_OURS,
-            marker="o",
-            markersize=5,
-            linewidth=1.4,
-        )
+            axes.errorbar(entry.paper.mean, height - 0.17, xerr=entry.paper.std, **_PAPER)
+        axes.errorbar(entry.mean, height + 0.17, xerr=entry.std, **_OURS)
     axes.set_title(dataset, loc="left", fontsize=10.5, fontweight="bold", color=TEXT, pad=4)
     axes.set_yticks(list(heights), list(summary.methods))
     axes.set_ylim(0.4, len(summary.methods) + 0.6)
@@ -129,7 +113,7 @@ def draw_ranks(ranking: Ranking, title: str) -> bytes:
     for number, bar in enumerate(bars):
         level = -0.25 - 0.3 * number
         ends = [ranking.ranks[bar[0]] - 0.05, ranking.ranks[bar[-1]] + 0.05]
-        axes.plot(ends, [level, level], color=_PAPER, linewidth=4, solid_capstyle="round")
+        axes.plot(ends, [level, level], **_BAR)
     # The better half is labelled on the right, the best at the top; the others on the left.
     _draw_labels(axes, ranking, names[:half], first_label, edge=0.4, align="left")
     _draw_labels(axes, ranking, names[: half - 1 : -1], first_label, len(names) + 0.6, "right")
@@ -139,7 +123,7 @@ def draw_ranks(ranking: Ranking, title: str) -> bytes:
 def _draw_critical_difference(axes: Axes, ranking: Ranking, n_methods: int) -> None:
     # As long as it is, or as the axis if that is shorter.
     length = min(ranking.critical_difference, n_methods - 1.0)
-    axes.plot([n_methods, n_methods - length], [0.85, 0.85], color=_PAPER, linewidth=4)
+    axes.plot([n_methods, n_methods - length], [0.85, 0.85], **_BAR)
     excess = "" if length == ranking.critical_difference else ", longer than the axis"
     axes.text(
         n_methods,
