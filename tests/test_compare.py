@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 import pytest
 from matplotlib import image
 from river import base, datasets, evaluate, forest, linear_model, metrics, preprocessing
+from threadpoolctl import threadpool_info
 
 from river_oauc import OAUCM
 from river_oauc.datasets import download
 from river_oauc.experiments.cli import main
+from river_oauc.experiments.compare import command as compare
 from river_oauc.experiments.compare import race as race_module
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
 from river_oauc.experiments.compare.curves import Curve, _spread, draw_curves
@@ -119,6 +122,33 @@ def test_figure_is_an_image_with_every_curve(tmp_path: pathlib.Path) -> None:
     # Vermillion and blue are ours, the next four the others'.
     for code in ("D55E00", "0072B2", "009E73", "E69F00", "56B4E9", "000000"):
         assert tuple(bytes.fromhex(code)) in colours
+
+
+@pytest.mark.parametrize("width", ["20", "40", "80"])
+def test_numbers_stay_whole_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    assert main(["compare", "Phishing", "--limit", "50", "--models", "OAUCM", "PAI"]) == 0
+    table = capsys.readouterr().out.partition("model")[2].partition("Predict,")[0]
+    assert max(map(len, table.splitlines())) <= int(width)
+    for name in ("OAUCM", "PAI"):
+        cells = " ".join(line for line in table.splitlines() if line.startswith(name)).split()
+        figures = " ".join(cell for cell in cells if cell != name)
+        assert re.fullmatch(r"0\.\d{4} 0\.\d{4} \d+\.\d \d+\.\d+ KiB", figures)
+
+
+def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[int] = set()
+
+    def spy(*args: object, **kwargs: object) -> None:
+        pools = threadpool_info()
+        threads.update(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "race", spy)
+    assert main(["compare", "Phishing"]) == 130
+    assert threads == {1}
 
 
 def test_same_seed_same_table(capsys: pytest.CaptureFixture[str]) -> None:
