@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import pathlib
-from collections.abc import Sequence
 
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
-from river_oauc.experiments.compare.race import SCALERS, Contest, race
+from river_oauc.experiments.compare.race import SCALERS, race
+from river_oauc.experiments.compare.report import LEGEND, description, headline, rows, warning
 from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
@@ -23,15 +22,6 @@ from river_oauc.experiments.models import ARF, CONTENDERS, contenders
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
-LEGEND = """\
-Predict, score, then learn. ROCAUC(): the same by river.metrics.ROCAUC().
-µs/example: mean wall-clock time of predict_proba_one + learn_one of the whole
-pipeline, scaler included, nothing subtracted.
-memory: of the whole pipeline as river counts it, which is numpy arrays twice."""
-
-# From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
-# error), and nobody needs to be told.
-ENOUGH = 100
 
 _NAMES = [contender.name for contender in CONTENDERS]
 _BY_DEFAULT = [contender.name for contender in CONTENDERS if contender.by_default]
@@ -116,16 +106,16 @@ def run(args: argparse.Namespace) -> int:
             on_progress=lambda n_examples: progress.advance(task, n_examples),
         )
 
-    say(console, _description(stream, args.scaler), style="bold")
+    say(console, description(stream, args.scaler), style="bold")
     ours = {contest.name for contest in contests if contest.ours}
-    print_table(console, _rows(contests), bold=ours)
+    print_table(console, rows(contests), bold=ours)
     say(console, LEGEND, style="dim")
-    if warning := _warning(stream):
-        say(console, warning)
+    if few := warning(stream):
+        say(console, few)
     png = draw_curves(
         [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
-        title=_headline(contests),
-        subtitle=_description(stream, args.scaler),
+        title=headline(contests),
+        subtitle=description(stream, args.scaler),
     )
     replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
@@ -163,66 +153,3 @@ def _stream(args: argparse.Namespace) -> Stream:
         seed=args.seed,
         limit=args.limit,
     )
-
-
-def _ranking(contests: Sequence[Contest]) -> list[Contest]:
-    return sorted(contests, key=lambda contest: contest.exact.get(), reverse=True)
-
-
-def _headline(contests: Sequence[Contest]) -> str:
-    best, *others = _ranking(contests)
-    verdict = " ranks best" if others else ""
-    return f"{best.name}{verdict}: exact AUC {best.exact.get():.3f}"
-
-
-def _description(stream: Stream, scaler: str) -> str:
-    return (
-        f"{stream.title}: {stream.size:,} examples, {_share(stream.positives, stream.size)} "
-        f"positive, behind {SCALERS[scaler].__name__}"
-    )
-
-
-def _share(part: int, whole: int) -> str:
-    """A share in percent, with as many digits as it takes to tell it from none and from all.
-
-    Examples
-    --------
-    >>> _share(1, 3), _share(1, 3_000), _share(2_999, 3_000)
-    ('33.3%', '0.033%', '99.967%')
-
-    """
-    rarer = min(part, whole - part) / whole
-    return f"{part / whole:.{max(1, -1 - math.floor(math.log10(rarer)))}%}"
-
-
-def _warning(stream: Stream) -> str | None:
-    """What to keep in mind if one class is so small that chance decides.
-
-    The variance of an AUC is at most a quarter of one over the size of the smaller class.
-    """
-    fewer = min(stream.positives, stream.size - stream.positives)
-    if fewer >= ENOUGH:
-        return None
-    kind = "positive" if fewer == stream.positives else "negative"
-    are = "is" if fewer == 1 else "are"
-    return (
-        f"Only {fewer} of the examples {are} {kind}: chance alone moves an AUC by "
-        f"{0.5 / math.sqrt(fewer):.2f} (one standard error, at most)"
-    )
-
-
-def _rows(contests: Sequence[Contest]) -> list[list[str]]:
-    """A header and a row per model, the best one first."""
-    return [
-        ["model", "exact AUC", "ROCAUC()", "µs/example", "memory"],
-        *(
-            [
-                contest.name,
-                f"{contest.exact.get():.4f}",
-                f"{contest.rocauc.get():.4f}",
-                f"{contest.microseconds_per_example:.1f}",
-                contest.memory,
-            ]
-            for contest in _ranking(contests)
-        ),
-    ]
