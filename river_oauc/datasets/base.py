@@ -81,7 +81,7 @@ class BenchmarkDataset(base.FileDataset):
     `$RIVER_DATA` or `~/river_data`). If it is in neither, the published files are downloaded and
     the file is made from them, in river's data directory. Published files that lie there already,
     put there by hand, are used instead of the network. The checksum is verified each time a file
-    is made or read.
+    is made or read. If the variable is set and names no directory, no set is read.
 
     Nothing is kept in memory between two iterations: each one reads the file again, which takes
     from a millisecond to some tenths of a second.
