@@ -43,7 +43,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-OAUC_M = Method("OAUC-M", {"l2": powers(-6, 6, 2)}, lambda size, a, seed: OAUCMStack(size, a["l2"]))
+OAUC_M = Method("OAUC-M", {"l2": powers(-6, 6, 2)}, OAUCMStack)
 
 
 # Folds -------------------------------------------------------------------------------------------
@@ -194,9 +194,7 @@ class Oracle(Stack):
 def test_of_equally_good_settings_the_first() -> None:
     y = np.arange(40) % 3 == 0
     X = y[:, np.newaxis].astype(float)
-    method = Method(
-        "", {"a": (-1.0, 2.0, 3.0)}, lambda size, a, seed: Oracle(a["a"], np.zeros(3, dtype=bool))
-    )
+    method = Method("", {"a": (-1.0, 2.0, 3.0)}, lambda size, a: Oracle(a, np.zeros(3, dtype=bool)))
     assert best_setting(method, X, y, run=0) == {"a": 2.0}
 
 
@@ -204,13 +202,13 @@ def test_what_diverges_on_one_fold_is_never_chosen() -> None:
     y = np.arange(40) % 3 == 0
     X = y[:, np.newaxis].astype(float)
     stacks = [Oracle([1.0, 1.0, -1.0], [fold == 2, False, False]) for fold in range(N_FOLDS)]
-    method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a, seed: stacks.pop())
+    method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a: stacks.pop())
     assert best_setting(method, X, y, run=0) == {"a": 2.0}
     assert not stacks
 
 
 def test_without_a_grid_there_is_nothing_to_tune() -> None:
-    def build(size: int, arrays: object, seed: int) -> Stack:
+    def build(size: int) -> Stack:
         raise AssertionError("a single setting needs no cross-validation")
 
     assert best_setting(Method("", {}, build), np.zeros((4, 1)), np.arange(4) < 2, run=0) == {}

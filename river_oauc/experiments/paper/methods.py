@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +22,13 @@ from river_oauc.inputs.vectorizer import Features
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
 
 Setting = dict[str, float]
-Arrays = Mapping[str, FloatArray]
 
 
 class _Single(Stack):
     """A learner with nothing to set, as a stack of one."""
 
-    def __init__(self, learner: OnlineAUCClassifier, size: int) -> None:
-        self._learner = learner
+    def __init__(self, make: Callable[[], OnlineAUCClassifier], size: int) -> None:
+        self._learner = make()
         self._names = list(range(size))
         self.diverged = np.zeros(1, dtype=bool)
 
@@ -53,13 +53,17 @@ class Method:
     grid
         The values of each parameter, in ascending order.
     build
-        Makes a stack from the number of features, an array of values per parameter, and a seed.
+        Makes a stack from the number of features, and an array of values for each parameter by its
+        name.
+    uses_chance
+        Whether `build` takes a `seed`, too.
 
     """
 
     name: str
     grid: Mapping[str, tuple[float, ...]]
-    build: Callable[[int, Arrays, int], Stack]
+    build: Callable[..., Stack]
+    uses_chance: bool = False
 
     @property
     def settings(self) -> list[Setting]:
@@ -85,7 +89,7 @@ class Method:
     def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
         """A stack of these settings of the method that has learned nothing yet."""
         arrays = {name: np.array([setting[name] for setting in settings]) for name in self.grid}
-        return self.build(n_features, arrays, seed)
+        return self.build(n_features, **arrays, **({"seed": seed} if self.uses_chance else {}))
 
 
 @dataclass(frozen=True)
@@ -136,29 +140,22 @@ def _linear(grid_step: int = 1) -> Table:
         "linear",
         grid_step,
         (
-            Method("Perceptron", {}, lambda size, _, seed: _Single(Perceptron(), size)),
-            Method("PA-I", {"C": paper}, lambda size, a, seed: PAIStack(size, a["C"])),
-            Method("OAM", {"C": paper}, lambda size, a, seed: OAMStack(size, a["C"], seed=seed)),
+            Method("Perceptron", {}, functools.partial(_Single, Perceptron)),
+            Method("PA-I", {"C": paper}, PAIStack),
+            Method("OAM", {"C": paper}, OAMStack, uses_chance=True),
             # The paper's grid ends where OAM begins to be good. This one goes on, and leaves out
             # the weighting that lets the steps grow with the stream.
             Method(
                 "OAM (wide)",
                 {"C": powers(-24, 0, grid_step)},
-                lambda size, a, seed: OAMStack(size, a["C"], weighting="constant", seed=seed),
+                functools.partial(OAMStack, weighting="constant"),
+                uses_chance=True,
             ),
-            Method("OL-UBAUC", {"l2": paper}, lambda size, a, seed: OLUBAUCStack(size, a["l2"])),
-            Method(
-                "OAUC-S",
-                {"l2": paper, "lr": paper},
-                lambda size, a, seed: OAUCSStack(size, a["l2"], a["lr"]),
-            ),
-            Method(
-                "OAUC-Mc",
-                {"l2": paper, "lr": paper},
-                lambda size, a, seed: OAUCMStack(size, a["l2"], a["lr"]),
-            ),
-            Method("OAUC-M", {"l2": paper}, lambda size, a, seed: OAUCMStack(size, a["l2"])),
-            Method("AutoOAUCM", {}, lambda size, _, seed: _Single(AutoOAUCM(), size)),
+            Method("OL-UBAUC", {"l2": paper}, OLUBAUCStack),
+            Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
+            Method("OAUC-Mc", {"l2": paper, "lr": paper}, OAUCMStack),
+            Method("OAUC-M", {"l2": paper}, OAUCMStack),
+            Method("AutoOAUCM", {}, functools.partial(_Single, AutoOAUCM)),
         ),
         reference="OAUC-M",
     )
@@ -172,21 +169,9 @@ def _kernel(grid_step: int = 2) -> Table:
         "kernel",
         grid_step,
         (
-            Method(
-                "KOIL",
-                {"C": paper, "gamma": gamma},
-                lambda size, a, seed: KOILStack(size, a["gamma"], a["C"]),
-            ),
-            Method(
-                "OKAUC-S",
-                {"l2": paper, "lr": paper, "gamma": gamma},
-                lambda size, a, seed: OKAUCSStack(size, a["gamma"], a["l2"], a["lr"]),
-            ),
-            Method(
-                "OKAUC-M",
-                {"l2": paper, "gamma": gamma},
-                lambda size, a, seed: OKAUCMStack(size, a["gamma"], a["l2"]),
-            ),
+            Method("KOIL", {"C": paper, "gamma": gamma}, KOILStack),
+            Method("OKAUC-S", {"l2": paper, "lr": paper, "gamma": gamma}, OKAUCSStack),
+            Method("OKAUC-M", {"l2": paper, "gamma": gamma}, OKAUCMStack),
         ),
         reference="OKAUC-M",
         max_examples=10_000,

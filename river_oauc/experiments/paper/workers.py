@@ -16,7 +16,7 @@ from multiprocessing.connection import wait
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.paper.methods import TABLES, Table
+from river_oauc.experiments.paper.methods import Table
 from river_oauc.experiments.paper.protocol import Cell, Outcome, run_cell
 
 __all__ = ["run_cells"]
@@ -54,7 +54,7 @@ def _run_in_processes(
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare)
     try:
         with _interrupts_blocked():
-            futures = {pool.submit(_run, table.name, table.grid_step, cell): cell for cell in cells}
+            futures = {pool.submit(run_cell, table, cell): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -101,8 +101,3 @@ def _end_with_parent() -> None:
     assert parent is not None
     wait([parent.sentinel])
     os._exit(1)
-
-
-def _run(table_name: str, grid_step: int, cell: Cell) -> Outcome:
-    # A table holds functions without a name, which can't be sent to another process.
-    return run_cell(TABLES[table_name](grid_step), cell)
