@@ -21,3 +21,5 @@ __all__ = [
     "AutoOAUCM",
     "Perceptron",
 ]
+
+__version__ = "0.1.0"

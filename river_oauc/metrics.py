@@ -11,16 +11,34 @@ import numpy as np
 import numpy.typing as npt
 from river import base, metrics
 
-__all__ = ["ExactROCAUC"]
+__all__ = ["ExactROCAUC", "exact_auc"]
 
 # Doubles of reverted examples that a class may hold whatever its size: to cancel them takes tens
 # of microseconds at least, which a small window must not pay at every other step.
 _MIN_BACKLOG = 1024
 
-# One number an example: its score as float64 where all weights are one; where not, a complex128
+# One number per example: its score as float64 where all weights are one; where not, a complex128
 # with the score as real and the weight as imaginary part. numpy orders complex numbers by the
 # real, then by the imaginary part, so the same lines sort, search and delete either kind.
 _Entries = npt.NDArray[Any]
+
+
+def exact_auc(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
+    """The AUC of the scores of two classes, a tie counting one half.
+
+    Parameters
+    ----------
+    positives, negatives
+        The scores of each class, in any order. If one is empty, the AUC is one half.
+
+    Examples
+    --------
+
+    >>> exact_auc([0.35, 0.8], [0.1, 0.4])
+    0.75
+
+    """
+    return _auc(np.sort(np.asarray(positives, float)), np.sort(np.asarray(negatives, float)))
 
 
 class ExactROCAUC(metrics.base.BinaryMetric):
@@ -167,7 +185,7 @@ class ExactROCAUC(metrics.base.BinaryMetric):
             self._value = None
 
     def get(self) -> float:
-        """Return the AUC of the examples seen so far, 0.5 while one of the classes is missing."""
+        """The AUC of the examples seen so far, 0.5 while one of the classes is missing."""
         if self._value is None:
             self._value = _auc(self._positives.settle(), self._negatives.settle())
         return self._value
@@ -176,7 +194,7 @@ class ExactROCAUC(metrics.base.BinaryMetric):
         return self._positives if y_true == self.pos_val else self._negatives
 
     def _checked(self, y_pred: float | dict[Any, float], w: float) -> tuple[float, float]:
-        """Return score and weight, or raise a `ValueError` that says what is wrong with them."""
+        """Score and weight, or a `ValueError` that says what is wrong with them."""
         score = y_pred.get(self.pos_val, 0.0) if isinstance(y_pred, dict) else y_pred
         if not isinstance(score, float):
             score = _as_float(score, "score")
@@ -228,7 +246,7 @@ class _ScoreBag:
             self.settle()
 
     def settle(self) -> _Entries:
-        """Cancel what was reverted, and return the other examples in sorted order."""
+        """Cancel what was reverted; returns the other examples in sorted order."""
         if self.recent:
             # Timsort merges two sorted runs in linear time, but takes many times as long as
             # numpy's default sort for a random one; so each does what it is good at.
@@ -276,7 +294,7 @@ def _as_float(value: object, name: str) -> float:
 
 
 def _cancel(entries: _Entries, reverted: _Entries) -> tuple[_Entries, _Entries]:
-    """Return the multiset difference of two sorted arrays, and the reverted without a match."""
+    """The multiset difference of two sorted arrays, and the reverted without a match."""
     # The k-th of several equal reverts takes the k-th of the equal entries.
     nth = np.arange(reverted.size) - np.searchsorted(reverted, reverted)
     place = np.searchsorted(entries, reverted) + nth
@@ -285,7 +303,7 @@ def _cancel(entries: _Entries, reverted: _Entries) -> tuple[_Entries, _Entries]:
 
 
 def _auc(positives: _Entries, negatives: _Entries) -> float:
-    """Return the share of the pairs that are in the right order, from sorted entries."""
+    """The share of the pairs that are in the right order, from sorted entries."""
     few, many = sorted((positives, negatives), key=len)
     if not few.size:
         return 0.5
@@ -309,7 +327,7 @@ def _auc(positives: _Entries, negatives: _Entries) -> float:
 
 
 def _weights(entries: _Entries) -> npt.NDArray[np.float64]:
-    """Return the weights of one class, up to a common factor that keeps their products finite."""
+    """The weights of one class, up to a common factor that keeps their products finite."""
     if not np.iscomplexobj(entries):
         return np.ones(entries.size)
     # A power of two, so that whole numbers are still summed without any rounding.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from importlib import metadata
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import river_oauc
+import river_oauc_command
+from river_oauc.experiments import cli
 from river_oauc.experiments.cli import main
 from river_oauc.experiments.compare import command as compare
 
@@ -38,7 +42,57 @@ def test_without_the_extra(package: str, arguments: list[str]) -> None:
 
 def test_console_script() -> None:
     (script,) = metadata.entry_points(group="console_scripts", name="river-oauc")
-    assert script.load() is main
+    assert script.load() is river_oauc_command.main
+
+
+COMMAND = "import river_oauc_command as c, sys; sys.exit(c.main())"
+
+
+def test_version_is_said_without_importing_the_package(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = f"river-oauc {river_oauc.__version__}\n"
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert (exit_.value.code, capsys.readouterr()) == (0, (line, ""))
+
+    command = [sys.executable, "-X", "importtime", "-c", COMMAND, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, line)
+    assert not {"numpy", "river", "river_oauc"} & {
+        line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
+@pytest.mark.parametrize("module", ["river_oauc", "numpy", "river", "rich", "matplotlib"])
+def test_interrupted_while_importing(module: str) -> None:
+    """One line and no traceback, whatever it is that is being imported."""
+    program = (
+        "import builtins, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "real = builtins.__import__\n"
+        "def interrupt(name, *args, **kwargs):\n"
+        f"    if name.partition('.')[0] == {module!r}:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *args, **kwargs)\n"
+        "builtins.__import__ = interrupt\n"
+    )
+    command = [sys.executable, "-c", program + COMMAND, "compare"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "river-oauc: interrupted\n"
+
+
+def test_interrupts_are_ours_until_everything_is_imported_and_then_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    handlers = []
+    monkeypatch.setattr(cli, "main", lambda: handlers.append(signal.getsignal(signal.SIGINT)) or 3)
+    monkeypatch.setattr(sys, "argv", ["river-oauc", "compare"])
+    before = signal.getsignal(signal.SIGINT)
+    assert river_oauc_command.main() == 3
+    assert handlers == [before]
 
 
 @pytest.mark.parametrize("command", ["compare", "speed", "datasets", "tables"])

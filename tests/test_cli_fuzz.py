@@ -1,22 +1,15 @@
-"""The command line under hostile input: exit code 2 and one line, nothing lost or left behind.
-
-What goes in is random, damaged, foreign, protected, or changed while it is read. Whatever it is,
-there is no traceback, and the files are as they were.
-"""
+"""The command line under bad input: exit code 2 and one line, nothing lost or left behind."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import io
-import itertools
-import json
 import os
 import pathlib
-import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,15 +22,10 @@ from river_oauc.experiments.cli import main
 from river_oauc.experiments.compare import command as compare
 from river_oauc.experiments.compare import curves
 from river_oauc.experiments.compare.csv_file import csv_stream
-from river_oauc.experiments.compare.csv_rows import MAX_LINE
 from river_oauc.experiments.models import CONTENDERS
 from river_oauc.experiments.paper import command as tables
-from river_oauc.experiments.paper import figures as table_figures
-from river_oauc.experiments.paper import results
-from river_oauc.experiments.paper.methods import TABLES, Table
-from river_oauc.experiments.paper.protocol import Cell, Outcome
+from river_oauc.experiments.paper.methods import TABLES
 from river_oauc.experiments.paper.results import ResultsFile
-from river_oauc.experiments.paper.workers import Finished
 from river_oauc.experiments.speed import MAX_FEATURES
 
 GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n7,1,1\n"
@@ -95,14 +83,13 @@ def home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the figures, which take most of the time of a small run."""
-    monkeypatch.setattr(curves, "draw_curves", lambda *args, **kwargs: None)
-    monkeypatch.setattr(table_figures, "draw_dots", lambda summary: b"dots")
-    monkeypatch.setattr(table_figures, "draw_ranks", lambda ranking, title: b"ranks")
+    monkeypatch.setattr(curves, "draw_curves", lambda *args, **kwargs: b"")
+    monkeypatch.setattr(compare, "replace_file", lambda path, content: None)
 
 
 # What is in a CSV file ---------------------------------------------------------------------------
 
-AWKWARD_BYTES = b'a b y , , , \n \n \n \r \r\n 0 1 1 " "" ; \t \0 \xff \xe9 \xef\xbb\xbf \xff\xfe'
+AWKWARD_BYTES = b'a b y , , , \n \n \n \r \r\n 0 1 1 " "" ; \t \xff \xe9 \xef\xbb\xbf \xff\xfe'
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -129,7 +116,6 @@ def test_any_bytes(home: pathlib.Path, beginning: bytes, content: bytes) -> None
 
 
 NUMBERS = ["0", "-0.0", "1", "1.5", "1e50", "-1e50", "1e-50", "5e-324", "1_000", "9" * 40]
-EXCESSES = ["1e51", "-1e308", "1e400", "inf", "-Infinity", "+nan"]
 GAPS = ["", " ", "NA", "NAN", "?"]
 TEXTS = [
     "red",
@@ -151,7 +137,7 @@ NAMES = [contender.name for contender in CONTENDERS if contender.name != "ARFCla
 @st.composite
 def awkward_rows(draw: st.DrawFn) -> list[list[str]]:
     """Rows of three cells and a label; a column keeps to a few values, as real ones do."""
-    pool = st.lists(st.sampled_from([*NUMBERS, *GAPS, *EXCESSES, *TEXTS]), min_size=1, max_size=4)
+    pool = st.lists(st.sampled_from([*NUMBERS, *GAPS, *TEXTS]), min_size=1, max_size=4)
     row = st.tuples(*(st.sampled_from(draw(pool)) for _ in range(3)), st.sampled_from("012"))
     return [list(cells) for cells in draw(st.lists(row, max_size=20))]
 
@@ -160,7 +146,7 @@ def kind(column: Sequence[str]) -> str:
     cells = set(column) - set(GAPS)
     if cells & set(TEXTS):
         return "text"
-    return "excess" if cells & set(EXCESSES) else "number" if cells else "nothing"
+    return "number" if cells else "nothing"
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -183,14 +169,12 @@ def test_any_cells(
     kinds = [kind(column) for column in zip(*rows, strict=True)][:-1]
     if not rows:
         assert refusal(said) == "data.csv: there is a header but no row below it"
+    elif set(kinds) == {"nothing"}:
+        assert "no column besides 'y' can serve as a feature" in refusal(said)
     elif n_positives == 0:
         assert "'1' never occurs in column 'y'" in refusal(said)
     elif n_positives == len(rows):
-        assert "holds one value only" in refusal(said)
-    elif set(kinds) == {"nothing"}:
-        assert "no column besides 'y' can serve as a feature" in refusal(said)
-    elif "excess" in kinds:
-        assert "numbers must stay within 1e+50" in refusal(said)
+        assert f"each of the {len(rows)} examples is positive" in refusal(said)
     elif said.code == 2:
         # Numbers so far apart that the scaler overflows.
         assert "Scaler can't take example " in refusal(said)
@@ -208,7 +192,6 @@ def test_any_cells(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x" * MAX_LINE, f"line 1 has {MAX_LINE:,} characters or more; is this a table?"),
         (f"a,y\n{'x' * 10**6},0\n", "the row that begins in line 2 is not CSV: field larger"),
         (f"{'n' * 10**5},{'n' * 10**5},y\n", f"the column '{'n' * 27}...' stands twice"),
         ("y," * 10**5 + "\n", "the column 'y' stands twice in the header; rename one"),
@@ -220,21 +203,6 @@ def test_large_refusals_are_short(home: pathlib.Path, content: str, message: str
     line = refusal(call(*CSV))
     assert line.startswith(f"data.csv: {message}")
     assert len(line) < 300
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("cell", ["", "word"])
-def test_many_columns_take_few_lines(home: pathlib.Path, cell: str) -> None:
-    names = [f"a rather long name, number {i}" for i in range(2_000)]
-    with (home / "data.csv").open("w") as file:
-        csv.writer(file).writerows(
-            [["a", *names, "y"], *([i, *[cell] * 2_000, i % 2] for i in range(4))]
-        )
-    said = call(*CSV)
-    assert (said.code, said.error) == (0, "")
-    assert len(said.out.splitlines()) < 40
-    assert max(map(len, said.out.splitlines())) < 500
-    assert ("left out: 1,988 more columns" in said.out) == (cell == "")
 
 
 # What happens to a file --------------------------------------------------------------------------
@@ -257,37 +225,6 @@ def test_a_name_that_is_too_long(home: pathlib.Path, option: str) -> None:
     name = "x" * 300 + ".png"
     assert refusal(call(*CSV, option, name)).endswith("File name too long")
     assert list(contents(home)) == ["data.csv"]
-
-
-@pytest.mark.parametrize("shuffle", [False, True])
-@pytest.mark.parametrize(
-    "content",
-    [
-        GOOD.replace("5,6", "five,6"),
-        GOOD.replace("a,b", "a,c"),
-        GOOD.replace("a,b,y", "y,b,a"),
-        GOOD.replace("7,1,1\n", ""),
-        GOOD.replace("5,6,0", "5,6,1"),
-        "",
-        None,
-    ],
-)
-def test_a_file_that_changes_between_the_two_readings(
-    home: pathlib.Path, monkeypatch: pytest.MonkeyPatch, content: str | None, shuffle: bool
-) -> None:
-    path = home / "data.csv"
-
-    def change(*args: object) -> None:
-        path.unlink() if content is None else path.write_text(content)
-
-    monkeypatch.setattr("river_oauc.experiments.compare.csv_file._check_features", change)
-    said = call(*CSV, "--shuffle" if shuffle else "--no-shuffle")
-    assert refusal(said) == (
-        "data.csv: No such file or directory"
-        if content is None
-        else "data.csv has changed while it was read; try again on a copy of it"
-    )
-    assert list(contents(home)) == ([] if content is None else ["data.csv"])
 
 
 def test_rows_that_are_appended_meanwhile_are_not_read(home: pathlib.Path) -> None:
@@ -318,26 +255,8 @@ def test_a_figure_that_can_no_longer_be_written(
 
     monkeypatch.setattr(os, "fsync", fail)
     said = call(*CSV, "--plot", plot)
-    assert refusal(said) == f"{plot}: the figure can't be written: No space left on device"
+    assert refusal(said) == f"{plot}: No space left on device"
     assert contents(home / "figures") == {"old.png": b"old"}
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (*CSV, "--plot", "pipe.png"),
-        ("tables", "linear", "--datasets", "segment", "--out", "."),
-    ],
-)
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
-def test_a_pipe_or_a_device_in_the_place_of_a_file(
-    home: pathlib.Path, make: Callable[[pathlib.Path], None], arguments: Sequence[str]
-) -> None:
-    make(home / "pipe.png")
-    make(home / "linear-results.jsonl")
-    assert refusal(call(*arguments)).endswith(": Not a regular file")
-    assert list(contents(home)) == ["data.csv"]
 
 
 @pytest.fixture
@@ -346,7 +265,7 @@ def unprivileged(monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
     if not hasattr(os, "geteuid"):
         pytest.skip("no file permissions on this system")
     # Whoever that is may not be allowed to look at what is installed.
-    monkeypatch.setattr(tables, "_have_ready", lambda datasets: None)
+    monkeypatch.setattr(tables, "BENCHMARKS", {})
     is_root = os.geteuid() == 0
     with tempfile.TemporaryDirectory() as name:
         monkeypatch.chdir(name)
@@ -368,15 +287,13 @@ NOBODY = 65534
     ("protected", "mode", "arguments", "message"),
     [
         ("data.csv", 0, CSV, "data.csv: Permission denied"),
-        (".", 0o555, CSV, "river-oauc-compare.png: the figure can't be written: "),
-        ("old.png", 0o444, [*CSV, "--plot", "old.png"], "old.png: the figure can't be written: "),
-        (".", 0o555, ["tables", "linear", "--out", "new"], "new can't be made a directory: "),
-        (".", 0o555, ["tables", "linear", "--out", "."], "linear-results.jsonl can't be read or w"),
+        (".", 0o555, CSV, "river-oauc-compare.png: Permission denied"),
+        (".", 0o555, ["tables", "linear", "--out", "new"], "new: Permission denied"),
         (
             "linear-results.jsonl",
             0o444,
             ["tables", "linear", "--out", "."],
-            "linear-results.jsonl can't be read or written: ",
+            "linear-results.jsonl: Permission denied",
         ),
     ],
 )
@@ -389,173 +306,9 @@ def test_what_is_protected_stays_so(
         pass
     before = contents(unprivileged)
     (unprivileged / protected).chmod(mode)
-    line = refusal(call(*arguments))
-    assert line.startswith(message) and line.endswith("Permission denied")
+    assert refusal(call(*arguments)) == message
     (unprivileged / protected).chmod(0o755)
     assert contents(unprivileged) == before
-
-
-# Files of results --------------------------------------------------------------------------------
-
-TABLE = TABLES["linear"]()
-TWO_METHODS = ["tables", "linear", "--datasets", "segment", "--methods", "perceptron", "pa-i"]
-OUTCOMES = {
-    Cell("segment", method, run): Outcome(0.5 + 0.01 * run, TABLE.method(method).settings[0])
-    for method in ("Perceptron", "PA-I")
-    for run in range(3)
-}
-RESULTS = "linear-results.jsonl"
-
-
-def run_at_once(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[Finished]:
-    return (Finished(cell, OUTCOMES[cell], seconds=1.0) for cell in cells)
-
-
-@pytest.fixture
-def quick(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that take no time."""
-    monkeypatch.setattr(tables, "run_cells", run_at_once)
-    monkeypatch.setattr(os, "fsync", lambda file: None)
-
-
-@pytest.fixture
-def whole(quick: None) -> list[bytes]:
-    """The lines of a file of results."""
-    assert call(*TWO_METHODS, "--runs", "3", "--out", "whole").code == 0
-    return pathlib.Path("whole", RESULTS).read_bytes().splitlines(keepends=True)
-
-
-REPLACEMENTS = [
-    (b"0.51", b"0.52"),
-    (b"0.51", b"1.51"),
-    (b"0.51", b"NaN"),
-    (b"segment", b"heart"),
-    (b"segment", b"nowhere"),
-    (b'"run": 1', b'"run": 2'),
-    (b'"run": 1', b'"run": true'),
-    (b'"seed": 42', b'"seed": 41'),
-    (b"{", b"[" * 100_000),
-]
-
-
-@st.composite
-def damaged(draw: st.DrawFn, lines: list[bytes]) -> bytes:
-    """A file of results to which something has happened."""
-    content = b"".join(lines)
-    place = draw(st.integers(0, len(content)))
-    new = draw(st.binary(max_size=5))
-    number = draw(st.integers(0, len(lines) - 1))
-    return draw(
-        st.sampled_from(
-            [
-                new,
-                content[:place],
-                content[place:],
-                content[:place] + new + content[place:],
-                content[:place] + new + content[place + len(new) :],
-                content + new,
-                content[:-1],
-                b"".join(lines[:number] + lines[number + 1 :]),
-                b"".join(lines[: number + 1] + lines[number:]),
-                b"".join(draw(st.permutations(lines))),
-                b"".join(lines[:number])
-                + lines[number].replace(*draw(st.sampled_from(REPLACEMENTS)))
-                + b"".join(lines[number + 1 :]),
-                content.replace(b"\n", b"\r\n"),
-            ]
-        )
-    )
-
-
-def outcomes_in(content: bytes) -> set[str]:
-    """Whatever stands on a line of its own and is an object of JSON, but for the first line."""
-    found = set()
-    for line in content.splitlines()[1:]:
-        with contextlib.suppress(ValueError, RecursionError):
-            found.add(json.dumps(json.loads(line), sort_keys=True))
-    return found
-
-
-@given(st.data())
-@settings(FUZZ, max_examples=120)
-def test_no_result_is_lost_or_overwritten(
-    home: pathlib.Path, whole: list[bytes], data: st.DataObject
-) -> None:
-    before = data.draw(damaged(whole))
-    (home / RESULTS).write_bytes(before)
-    said = call(*TWO_METHODS, "--runs", "3", "--out", ".")
-    after = (home / RESULTS).read_bytes()
-    if said.code == 0:
-        assert said.error == ""
-        assert outcomes_in(before) <= outcomes_in(after)
-        with ResultsFile(home / RESULTS, TABLE) as kept:
-            assert kept.outcomes.keys() >= OUTCOMES.keys()
-    else:
-        assert refusal(said).startswith(RESULTS)
-        assert after == before
-    assert not list(home.glob(".*"))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
-def test_a_second_command_is_refused(home: pathlib.Path, quick: None) -> None:
-    with ResultsFile(home / RESULTS, TABLE) as first:
-        before = (home / RESULTS).read_bytes()
-        line = refusal(call(*TWO_METHODS, "--out", "."))
-        assert line.startswith(f"{RESULTS} is being written by another process; wait for its end")
-        assert (home / RESULTS).read_bytes() == before
-        first.add(*next(iter(OUTCOMES.items())))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
-def test_a_second_command_that_comes_while_the_first_one_ends(
-    home: pathlib.Path, whole: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has opened the old file when the first one puts the sorted one in its place."""
-    (home / RESULTS).write_bytes(whole[0])
-    lock = results.fcntl.flock
-    ends = iter([lambda: results.replace_file(home / RESULTS, b"".join(whole))])
-
-    def wait_and_lock(*args: Any) -> None:
-        next(ends, lambda: None)()
-        lock(*args)
-
-    monkeypatch.setattr(results.fcntl, "flock", wait_and_lock)
-    with ResultsFile(home / RESULTS, TABLE) as second:
-        assert second.outcomes == OUTCOMES
-        second.add(Cell("heart", "Perceptron", 0), Outcome(0.75, {}))
-    assert (home / RESULTS).read_bytes().startswith(b"".join(whole))
-    assert b"heart" in (home / RESULTS).read_bytes()
-
-
-@pytest.mark.parametrize("n_before", [0, 1, 6])
-@pytest.mark.parametrize(
-    "meddle",
-    [
-        lambda path: path.write_bytes(path.read_bytes() + b"{}\n"),
-        lambda path: path.write_bytes(b""),
-        lambda path: results.replace_file(path, b"another"),
-        lambda path: path.unlink(),
-    ],
-)
-def test_a_file_that_another_program_changes_meanwhile(
-    home: pathlib.Path,
-    quick: None,
-    monkeypatch: pytest.MonkeyPatch,
-    meddle: Callable[[pathlib.Path], object],
-    n_before: int,
-) -> None:
-    left: dict[str, bytes] = {}
-
-    def run(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[Finished]:
-        yield from itertools.islice(run_at_once(table, cells, jobs), n_before)
-        meddle(home / RESULTS)
-        left.update(contents(home))
-        yield from itertools.islice(run_at_once(table, cells, jobs), n_before, None)
-
-    monkeypatch.setattr(tables, "run_cells", run)
-    line = refusal(call(*TWO_METHODS, "--runs", "3", "--out", "."))
-    assert line.startswith(f"{RESULTS} was changed by another program, and is left as it is now")
-    assert contents(home) == left
 
 
 # Options -----------------------------------------------------------------------------------------
@@ -569,18 +322,17 @@ NOT_A_COUNT = ["", "0", "-1", "1.5", "x", "nan", "1e3", "9" * 30, "9" * 5000]
         (["compare", "--limit"], NOT_A_COUNT),
         (["compare", "--seed"], ["", "1.5", "x", "nan", "9" * 5000]),
         (["compare", "--scaler"], ["", "robust"]),
-        (["compare", "--models"], ["", "SVM", "oaucm", "Phishing", "--arf"]),
+        (["compare", "--models"], ["", "SVM", "Phishing", "--arf"]),
         (["speed", "--features"], [*NOT_A_COUNT, "5001"]),
         (["speed", "--repeats"], NOT_A_COUNT),
-        (["datasets"], ["heart", "--all"]),
+        (["datasets"], ["hearts", "--all"]),
         (["tables"], ["", "quadratic"]),
         (["tables", "linear", "--runs"], [*NOT_A_COUNT, "1001", "1000000"]),
         (["tables", "linear", "--jobs"], [*NOT_A_COUNT, "1000000"]),
         (["tables", "kernel", "--grid-step"], NOT_A_COUNT),
-        (["tables", "linear", "--out"], ["data.csv", "data.csv/x", "new/" + "x" * 300]),
+        (["tables", "linear", "--out"], ["data.csv", "data.csv/x"]),
     ],
 )
-@pytest.mark.usefixtures("quick")
 def test_wrong_values(home: pathlib.Path, arguments: list[str], values: list[str]) -> None:
     for value in values:
         said = call(*arguments, value)
@@ -670,7 +422,7 @@ def test_no_output_at_all(undrawn: None) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    ("module", "name"), [(cli, "_parser"), (compare, "race"), (curves, "replace_file")]
+    ("module", "name"), [(cli, "_parser"), (compare, "race"), (compare, "replace_file")]
 )
 def test_no_time_or_no_memory(
     home: pathlib.Path,

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import functools
 import hashlib
 import http.server
@@ -11,6 +10,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -37,7 +37,7 @@ from river_oauc.datasets import (
     lzw,
     recipes,
 )
-from river_oauc.experiments import datasets_command
+from river_oauc.experiments import cli
 
 DATA = os.environ.get("RIVER_OAUC_DATA")
 
@@ -483,18 +483,14 @@ def test_unwritable_directory_is_reported(toy: Toy, tmp_path: pathlib.Path) -> N
         Toy(tmp_path / "file").download(verbose=False)
 
 
-@pytest.mark.parametrize("step", ["write_bytes", "replace"])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace"])
 def test_interrupted_write_leaves_nothing(
     toy: Toy, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = getattr(pathlib.Path, step)
-
-    def interrupt(path: pathlib.Path, argument: object) -> None:
-        if step == "write_bytes":
-            real(path, argument)
+    def interrupt(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pathlib.Path, step, interrupt)
+    monkeypatch.setattr(step, interrupt)
     with pytest.raises(KeyboardInterrupt):
         toy.download(verbose=False)
     assert list(toy.path.parent.iterdir()) == []
@@ -700,17 +696,20 @@ def test_decompress_refuses_other_files(data: bytes) -> None:
 # The command and the imports
 
 
-def _run_command() -> int:
-    parser = argparse.ArgumentParser()
-    datasets_command.add_arguments(parser)
-    return datasets_command.run(parser.parse_args([]))
+def _run_command(*names: str) -> int:
+    return cli.main(["datasets", *names])
+
+
+def _table(output: str) -> dict[str, list[str]]:
+    """The cells of the row of each set."""
+    rows = (re.split(r"  +", line.strip()) for line in output.splitlines())
+    return {row[0]: row[1:] for row in rows if row[0] in BENCHMARKS}
 
 
 def test_command_without_files(capsys: pytest.CaptureFixture[str], no_network: None) -> None:
     assert _run_command() == 0
     output = capsys.readouterr().out
-    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in output.splitlines()]
-    table = {row[0]: row[1:] for row in rows if row[0] in BENCHMARKS}
+    table = _table(output)
     assert list(table) == list(BENCHMARKS)
     assert table["german"] == ["1,000", "24", "300", "2.33", "2.33", "-"]
     assert table["shuttle"] == ["43,500", "9", "132", "328.55", "* 44.89", "-"]
@@ -719,15 +718,73 @@ def test_command_without_files(capsys: pytest.CaptureFixture[str], no_network: N
     assert "17 sets are not here" in output
 
 
+def test_command_with_some_names(capsys: pytest.CaptureFixture[str], no_network: None) -> None:
+    assert _run_command("Vowel", "heart") == 0
+    assert list(_table(capsys.readouterr().out)) == ["heart", "vowel"]
+
+
+@pytest.mark.parametrize(("name", "hint"), [("hart", " (did you mean 'heart'?)"), ("", "")])
+def test_unknown_name(capsys: pytest.CaptureFixture[str], name: str, hint: str) -> None:
+    assert _run_command(name) == 2
+    known = ", ".join(BENCHMARKS)
+    error = f"river-oauc: unknown set {name!r}{hint}; the known ones are {known}\n"
+    assert capsys.readouterr() == ("", error)
+
+
+def test_damaged_file_is_not_listed_as_present(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "heart.svm.xz").write_bytes(b"nonsense")
+    # Whole, but another text.
+    (tmp_path / "vowel.svm.xz").write_bytes(lzma.compress(b"+1 1:2\n"))
+    monkeypatch.setenv("RIVER_OAUC_DATA", str(tmp_path))
+    assert _run_command() == 0
+    output = capsys.readouterr().out
+    files = {name: cells[-1] for name, cells in _table(output).items()}
+    assert (files["heart"], files["vowel"], files["german"]) == ("damaged", "damaged", "-")
+    assert str(tmp_path) not in output
+    assert "2 files are damaged; delete them to have them downloaded again." in output
+
+
+@pytest.mark.parametrize(
+    "arguments", [["datasets"], ["compare", "heart"], ["tables", "linear", "--datasets", "segment"]]
+)
+def test_variable_that_names_no_directory_is_said(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RIVER_OAUC_DATA", "no/such/place")
+    assert cli.main(arguments) == 2
+    error = "river-oauc: RIVER_OAUC_DATA is no/such/place, which is no directory\n"
+    assert capsys.readouterr() == ("", error)
+    # To look at a set is still possible.
+    assert not datasets.Heart().is_downloaded
+
+
+def test_numbers_stay_whole_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert _run_command("shuttle", "poker") == 0
+    lines = capsys.readouterr().out.partition("*:")[0].splitlines()
+    assert max(map(len, lines)) <= 40
+    cells = " ".join(lines).split()
+    for number in ("43,500", "9", "132", "328.55", "44.89"):
+        assert number in cells
+
+
 @needs_data
 def test_command_with_files(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RIVER_OAUC_DATA", str(DATA))
     assert _run_command() == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert sum("│ (1)" in line for line in lines) == len(BENCHMARKS)
-    assert lines[-1] == f"(1) {pathlib.Path(str(DATA))}"
+    output = capsys.readouterr().out
+    assert {cells[-1] for cells in _table(output).values()} == {"(1)"}
+    assert output.splitlines()[-1] == f"(1) {pathlib.Path(str(DATA))}"
 
 
 def test_importing_the_sets_imports_no_more_than_river_does() -> None:

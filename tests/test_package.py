@@ -6,10 +6,12 @@ import importlib
 import importlib.metadata
 import importlib.resources
 import inspect
+import pathlib
 import pkgutil
 import re
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from river import base
@@ -67,6 +69,12 @@ def test_learning_is_light() -> None:
     assert not loaded & HEAVY
 
 
+def test_version() -> None:
+    assert river_oauc.__version__ == importlib.metadata.version("river-oauc")
+    citation = pathlib.Path(__file__).parents[1] / "CITATION.cff"
+    assert f"\nversion: {river_oauc.__version__}\n" in citation.read_text()
+
+
 def test_types_are_for_everyone() -> None:
     assert importlib.resources.files(river_oauc).joinpath("py.typed").is_file()
 
@@ -74,7 +82,7 @@ def test_types_are_for_everyone() -> None:
 def test_core_dependencies() -> None:
     required = importlib.metadata.requires("river-oauc") or []
     core = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
-    assert core == {"river", "numpy", "scipy"}
+    assert core == {"river", "narwhals", "numpy", "scipy"}
 
 
 @pytest.mark.parametrize("name", ["river_oauc", *CORE_MODULES])
@@ -143,3 +151,16 @@ def test_parameters_are_found_in_a_docstring() -> None:
         "depth": "How deep it goes, and\n\n    why.",
         "width": "How wide.",
     }
+
+
+@pytest.mark.slow
+def test_the_wheel_is_small_and_has_what_the_commands_need(tmp_path: pathlib.Path) -> None:
+    root = pathlib.Path(__file__).parents[1]
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", tmp_path, root]
+    subprocess.run(command, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.stat().st_size < 250_000
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in ("river_oauc_command.py", "river_oauc/experiments/paper/published/linear.csv"):
+        assert name in names
+    assert not [name for name in names if name.endswith(".png") or "/results/" in name]

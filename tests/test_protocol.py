@@ -15,17 +15,18 @@ from hypothesis.extra import numpy as hnp
 from river_oauc import OAUCM
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.experiments.paper import protocol
-from river_oauc.experiments.paper.grids.oauc import OAUCMStack, Stack
+from river_oauc.experiments.paper.grids.oauc import OAUCMStack
+from river_oauc.experiments.paper.grids.stack import Stack
 from river_oauc.experiments.paper.methods import TABLES, Method, powers
 from river_oauc.experiments.paper.protocol import (
     N_FOLDS,
     PAPER_RUNS,
     Cell,
+    best_setting,
     evaluate,
     exact_aucs,
     run_cell,
     scale,
-    select,
     split,
     stratified_folds,
 )
@@ -42,7 +43,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-OAUC_M = Method("OAUC-M", {"l2": powers(-6, 6, 2)}, lambda size, a, seed: OAUCMStack(size, a["l2"]))
+OAUC_M = Method("OAUC-M", {"l2": powers(-6, 6, 2)}, OAUCMStack)
 
 
 # Folds -------------------------------------------------------------------------------------------
@@ -193,26 +194,24 @@ class Oracle(Stack):
 def test_of_equally_good_settings_the_first() -> None:
     y = np.arange(40) % 3 == 0
     X = y[:, np.newaxis].astype(float)
-    method = Method(
-        "", {"a": (-1.0, 2.0, 3.0)}, lambda size, a, seed: Oracle(a["a"], np.zeros(3, dtype=bool))
-    )
-    assert select(method, X, y, run=0) == {"a": 2.0}
+    method = Method("", {"a": (-1.0, 2.0, 3.0)}, lambda size, a: Oracle(a, np.zeros(3, dtype=bool)))
+    assert best_setting(method, X, y, run=0) == {"a": 2.0}
 
 
 def test_what_diverges_on_one_fold_is_never_chosen() -> None:
     y = np.arange(40) % 3 == 0
     X = y[:, np.newaxis].astype(float)
     stacks = [Oracle([1.0, 1.0, -1.0], [fold == 2, False, False]) for fold in range(N_FOLDS)]
-    method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a, seed: stacks.pop())
-    assert select(method, X, y, run=0) == {"a": 2.0}
+    method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a: stacks.pop())
+    assert best_setting(method, X, y, run=0) == {"a": 2.0}
     assert not stacks
 
 
 def test_without_a_grid_there_is_nothing_to_tune() -> None:
-    def build(size: int, arrays: object, seed: int) -> Stack:
+    def build(size: int) -> Stack:
         raise AssertionError("a single setting needs no cross-validation")
 
-    assert select(Method("", {}, build), np.zeros((4, 1)), np.arange(4) < 2, run=0) == {}
+    assert best_setting(Method("", {}, build), np.zeros((4, 1)), np.arange(4) < 2, run=0) == {}
 
 
 @pytest.mark.parametrize("name", [method.name for method in TABLES["linear"]().methods])

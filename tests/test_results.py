@@ -1,14 +1,11 @@
-"""The file of results: nothing lost, nothing overwritten, nothing believed that is damaged."""
+"""The file of results: whatever a kill leaves of it, no finished run is lost."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import json
-import math
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.files import replace_file
 from river_oauc.experiments.paper import protocol
 from river_oauc.experiments.paper.methods import TABLES, Table
 from river_oauc.experiments.paper.protocol import Cell, Outcome
@@ -67,27 +64,6 @@ def test_an_outcome_is_on_the_disk_at_once(path: Path) -> None:
     }
 
 
-def test_sorted_file_does_not_depend_on_the_order(tmp_path: Path) -> None:
-    contents = []
-    for number, cells in enumerate((list(OUTCOMES), list(reversed(OUTCOMES)))):
-        path = tmp_path / f"{number}.jsonl"
-        with ResultsFile(path, TABLE) as results:
-            for cell in cells:
-                results.add(cell, OUTCOMES[cell])
-            results.sort()
-        contents.append(path.read_bytes())
-        assert read(path) == OUTCOMES
-    assert contents[0] == contents[1]
-    cells = [json.loads(line) for line in contents[0].splitlines()[1:]]
-    assert [(cell["dataset"], cell["method"], cell["run"]) for cell in cells] == [
-        ("splice", "OAUC-S", 0),
-        ("heart", "Perceptron", 0),
-        ("heart", "OAUC-M", 0),
-        ("heart", "OAUC-M", 1),
-    ]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["0.jsonl", "1.jsonl"]
-
-
 def test_cut_at_any_byte(path: Path) -> None:
     """Whatever a kill leaves of the file, the whole lines count and the rest can be added again."""
     fill(path)
@@ -96,8 +72,7 @@ def test_cut_at_any_byte(path: Path) -> None:
     for end in [*range(0, 60), *range(n_header - 2, len(whole) + 1)]:
         path.write_bytes(whole[:end])
         with ResultsFile(path, TABLE) as results:
-            # A line that lacks nothing but its end is whole.
-            n_lines = max(whole[: end + 1].count(b"\n") - 1, 0)
+            n_lines = max(whole[:end].count(b"\n") - 1, 0)
             assert list(results.outcomes) == list(OUTCOMES)[:n_lines]
             for cell, outcome in OUTCOMES.items():
                 if cell not in results.outcomes:
@@ -122,13 +97,13 @@ def test_a_file_of_other_settings_is_refused_and_left_alone(
     fill(path)
     before = path.read_bytes()
     for table, difference in (
-        (TABLES["linear"](2), r"grid_step 1 there, 2 here, other grids"),
-        (TABLES["kernel"](1), r"table linear there, kernel here, .*other grids"),
+        (TABLES["linear"](2), r"grid_step, grids"),
+        (TABLES["kernel"](1), r"table, max_examples, grids"),
     ):
         with pytest.raises(UserError, match=rf"other settings \({difference}\)"):
             ResultsFile(path, table).__enter__()
     monkeypatch.setattr(protocol, "SEED", 43)
-    with pytest.raises(UserError, match=r"other settings \(seed 42 there, 43 here\); choose"):
+    with pytest.raises(UserError, match=r"other settings \(seed\); choose"):
         ResultsFile(path, TABLE).__enter__()
     assert path.read_bytes() == before
 
@@ -138,121 +113,23 @@ def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
     with ResultsFile(path, smaller) as results:
         for cell, outcome in OUTCOMES.items():
             results.add(cell, outcome)
-        results.sort()
-    with ResultsFile(path, TABLE) as results:
-        assert results.outcomes == OUTCOMES
-        results.sort()
-    with pytest.raises(UserError, match=r"other settings \(other grids\)"):
-        ResultsFile(path, smaller).__enter__()
     assert read(path) == OUTCOMES
 
+    fill(more := path.with_name("more.jsonl"))
+    with pytest.raises(UserError, match=r"other settings \(grids\)"):
+        ResultsFile(more, smaller).__enter__()
+    assert read(more) == OUTCOMES
 
-def line_with(**changes: object) -> bytes:
-    """The line of an outcome, changed."""
-    content = {"dataset": "heart", "method": "OAUC-M", "run": 0, "auc": 0.7, "setting": {"l2": 1.0}}
-    return json.dumps(content | changes).encode()
 
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"{}",
-        b"[]",
-        b"null",
-        b"\xff",
-        b"[" * 100_000,
-        line_with()[:-20],
-        line_with(dataset="hearts"),
-        line_with(dataset=[]),
-        line_with(method="OAUC"),
-        line_with(method={}),
-        line_with(run=1_000),
-        line_with(run=-1),
-        line_with(run=0.0),
-        line_with(run=True),
-        line_with(auc=1.7),
-        line_with(auc=math.nan),
-        line_with(auc=True),
-        line_with(auc="x"),
-        line_with(setting=1.0),
-        line_with(setting={"C": 1.0}),
-        line_with(setting={"l2": "x"}),
-        line_with(setting={"l2": [1.0]}),
-        line_with(setting={"l2": -1.0}),
-        line_with(setting={"l2": 3.0}),
-        # Both are in the grid, but not together: their product is 2.
-        line_with(method="OAUC-Mc", setting={"l2": 1.0, "lr": 2.0}),
-        line_with(note="the good one"),
-    ],
-)
+@pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"\xff", b'{"dataset": "heart", "meth'])
 def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) -> None:
     fill(path)
     first, *others = path.read_bytes().splitlines()
     damaged = b"\n".join([first, others[0], line, *others[1:], b""])
     path.write_bytes(damaged)
-    with pytest.raises(UserError, match=r"line 3 is damaged; remove that line"):
+    with pytest.raises(UserError, match=r"line 3 is damaged; remove it"):
         read(path)
     assert path.read_bytes() == damaged
-
-
-def test_a_line_that_stands_twice_counts_once(path: Path) -> None:
-    fill(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole + b"".join(whole.splitlines(keepends=True)[2:4]))
-    with ResultsFile(path, TABLE) as results:
-        assert results.outcomes == OUTCOMES
-        results.sort()
-    assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
-
-
-def test_of_two_lines_that_contradict_none_is_dropped(path: Path) -> None:
-    fill(path)
-    before = path.read_bytes() + line_with(run=1, auc=0.25) + b"\n"
-    path.write_bytes(before)
-    with pytest.raises(UserError, match="line 6 contradicts line 2; remove one of them"):
-        read(path)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("tail", [b"dear diary", b"\0\0\0", b'{"data": 1}', line_with(auc=2.0)])
-def test_an_end_that_is_not_ours_is_left_alone(path: Path, tail: bytes) -> None:
-    fill(path)
-    before = path.read_bytes() + tail
-    path.write_bytes(before)
-    with pytest.raises(UserError, match="line 6 is damaged"):
-        read(path)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
-def test_one_process_at_a_time(path: Path) -> None:
-    program = (
-        "import pathlib, sys\n"
-        "from river_oauc.experiments.console.errors import UserError\n"
-        "from river_oauc.experiments.paper.methods import TABLES\n"
-        "from river_oauc.experiments.paper.results import ResultsFile\n"
-        "try:\n"
-        "    with ResultsFile(pathlib.Path(sys.argv[1]), TABLES['linear']()):\n"
-        "        print('opened')\n"
-        "except UserError as error:\n"
-        "    print(error)\n"
-    )
-    command = [sys.executable, "-c", program, str(path)]
-    with ResultsFile(path, TABLE):
-        refused = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert refused.stdout == (
-        f"{path} is being written by another process; wait for its end, or choose another --out\n"
-    )
-    opened = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert opened.stdout == "opened\n"
-
-
-def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path, tmp_path / "file" / "results.jsonl", tmp_path / "none" / "r.jsonl"):
-        with pytest.raises(UserError, match=r"can't be read or written: (Is|Not|No such)"):
-            read(path)
 
 
 @contextlib.contextmanager
@@ -271,7 +148,7 @@ def test_a_full_disk_costs_no_result(path: Path) -> None:
     cell, outcome = Cell("heart", "OAUC-M", 2), Outcome(0.75, {"l2": 1.0})
     # Room for a part of the line.
     with disk_that_ends_at(path.stat().st_size + 10):
-        with pytest.raises(UserError, match="can't be read or written: File too large"):
+        with pytest.raises(OSError, match="File too large"):
             with ResultsFile(path, TABLE) as results:
                 results.add(cell, outcome)
     assert results.outcomes == read(path) == OUTCOMES
@@ -294,3 +171,10 @@ def test_replacing_a_file_leaves_the_old_one_if_it_fails(
         replace_file(path, b"new")
     assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
     assert path.read_bytes() == b"old"
+
+
+def test_replacing_what_a_link_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    replace_file(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"

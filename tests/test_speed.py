@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from river_oauc.experiments import speed
 from river_oauc.experiments.cli import main
-from river_oauc.experiments.models import CONTENDERS, Contender, select
+from river_oauc.experiments.models import CONTENDERS, Contender, contenders
 from river_oauc.experiments.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 
 
@@ -115,7 +115,7 @@ def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_costs_are_those_of_the_learners() -> None:
-    (logistic,) = select(["LogisticRegression"])
+    (logistic,) = contenders(["LogisticRegression"])
     costs = measure([fake("sleeper", lambda: time.sleep(1e-3)), logistic], [5], repeats=3)[5]
     assert 1000 <= costs["sleeper"] < 10_000
     assert 0 < costs["LogisticRegression"] < 1000
@@ -155,4 +155,4 @@ def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: li
     with pytest.raises(SystemExit) as exit_:
         main(["speed", *arguments])
     assert exit_.value.code == 2
-    assert "whole number from 1 on" in capsys.readouterr().err
+    assert "is not a whole number from 1" in capsys.readouterr().err

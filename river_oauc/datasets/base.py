@@ -23,6 +23,20 @@ class DatasetError(RuntimeError):
     """A benchmark set is neither here nor to be had, or its file is not what it should be."""
 
 
+def check_directory_variable() -> None:
+    """Refuse to look for files, or to download them, if the user's directory is not there.
+
+    Raises
+    ------
+    DatasetError
+        If the environment variable `RIVER_OAUC_DATA` is set to what is no directory.
+
+    """
+    shared = os.environ.get(DIRECTORY_VARIABLE)
+    if shared and not os.path.isdir(os.path.expanduser(shared)):
+        raise DatasetError(f"{DIRECTORY_VARIABLE} is {shared}, which is no directory")
+
+
 @dataclasses.dataclass(frozen=True)
 class Facts:
     """What is known of a benchmark set without its file.
@@ -67,7 +81,7 @@ class BenchmarkDataset(base.FileDataset):
     `$RIVER_DATA` or `~/river_data`). If it is in neither, the published files are downloaded and
     the file is made from them, in river's data directory. Published files that lie there already,
     put there by hand, are used instead of the network. The checksum is verified each time a file
-    is made or read.
+    is made or read. If the variable is set and names no directory, no set is read.
 
     Nothing is kept in memory between two iterations: each one reads the file again, which takes
     from a millisecond to some tenths of a second.
@@ -98,8 +112,17 @@ class BenchmarkDataset(base.FileDataset):
 
     @property
     def is_downloaded(self) -> bool:
-        """Whether there is a file to read."""
+        """Whether there is a file to read, whatever is in it."""
         return self.path.is_file()
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether there is a file with the right data: it is read, and its checksum compared."""
+        try:
+            self._text(self.path)
+        except DatasetError:
+            return False
+        return True
 
     def download(self, verbose: bool = True) -> None:
         """Make the file from the published ones, even if there is a file already.
@@ -130,7 +153,7 @@ class BenchmarkDataset(base.FileDataset):
             raise DatasetError(f"{self._destination} cannot be written: {error}") from error
 
     def to_numpy(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Return the whole set as arrays, downloading it if there is no file.
+        """The whole set as arrays; it is downloaded if there is no file.
 
         Returns
         -------
@@ -139,9 +162,12 @@ class BenchmarkDataset(base.FileDataset):
         Raises
         ------
         DatasetError
-            If there is no file and the download fails, or if the file is damaged.
+            If there is no file and the download fails, if the file is damaged, or if
+            `RIVER_OAUC_DATA` names no directory.
 
         """
+        if self.directory is None:
+            check_directory_variable()
         if not self.is_downloaded:
             self.download()
         return self._read(self.path)
@@ -177,14 +203,17 @@ class BenchmarkDataset(base.FileDataset):
         return [self._destination]
 
     def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Read one of the candidates."""
+        """The features and the labels in one of the candidates."""
+        return libsvm.parse(self._text(path), self.facts.n_features)
+
+    def _text(self, path: pathlib.Path) -> bytes:
+        """The canonical text in one of the candidates."""
         try:
-            text = store.read(path, self.facts.sha256)
+            return store.read(path, self.facts.sha256)
         except (OSError, ValueError) as error:
             raise DatasetError(
                 f"{path} cannot be used: {error}. Delete it to have it downloaded again."
             ) from error
-        return libsvm.parse(text, self.facts.n_features)
 
     @property
     def _origins(self) -> list[pathlib.Path | str]:
@@ -196,7 +225,7 @@ class BenchmarkDataset(base.FileDataset):
         ]
 
     def _load(self, origin: pathlib.Path | str, verbose: bool) -> bytes:
-        """Return the content of one published file."""
+        """The content of one published file."""
         try:
             if isinstance(origin, pathlib.Path):
                 return origin.read_bytes()

@@ -12,7 +12,7 @@ _BAR_WIDTH = 30
 
 
 def fetch(url: str, verbose: bool = True) -> bytes:
-    """Return the content of a URL.
+    """The content of a URL.
 
     It is kept in memory, since the files in question are a few megabytes at most: whatever goes
     wrong, there is no half-written file to clear away.
@@ -53,7 +53,7 @@ def fetch(url: str, verbose: bool = True) -> bytes:
 
 
 def _progress_line(name: str, received: int, total: int | None) -> str:
-    """Return what overwrites the current line of the terminal."""
+    """What overwrites the current line of the terminal."""
     kilobytes = f"{received / 1000:,.0f} kB"
     if total is None:
         return f"\r{name}  {kilobytes}"

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 
 def parse(text: bytes, n_features: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Read LIBSVM text into a dense matrix and a vector of labels.
+    """LIBSVM text as a dense matrix and a vector of labels.
 
-    The text is taken to be well formed: one row a line, every line ended, indices from 1 to
+    The text is taken to be well formed: one row per line, every line ended, indices from 1 to
     `n_features`. Every number is read by one vectorised call, which is what makes a set of 43,500
     rows a matter of tenths of a second.
 
@@ -22,7 +22,7 @@ def parse(text: bytes, n_features: int) -> tuple[npt.NDArray[np.float64], npt.ND
 
     Returns
     -------
-    The matrix, one row a line, and the labels: True where the text has a positive number.
+    The matrix, one row per line, and the labels: True where the text has a positive number.
 
     Examples
     --------

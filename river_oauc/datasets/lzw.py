@@ -9,7 +9,7 @@ _CLEAR = 256
 
 
 def decompress(data: bytes) -> bytes:
-    """Undo Unix `compress`.
+    """The content of a `.Z` file of Unix `compress`.
 
     The file is a header of three bytes and then Lempel-Ziv-Welch codes, packed from the lowest bit
     up. A code is 9 bits wide at first and grows as the dictionary does. Codes are written eight at

@@ -47,7 +47,7 @@ class Recipe:
         return tuple(posixpath.basename(url) for url in self.urls)
 
     def canonical_text(self, sources: Sequence[bytes]) -> bytes:
-        """Make the canonical text from the contents of the files, which may be `.Z` compressed.
+        """The canonical text, from the contents of the files, which may be `.Z` compressed.
 
         Raises
         ------
@@ -68,12 +68,12 @@ class Recipe:
 
 
 def from_libsvm(*paths: str, positive: str) -> Recipe:
-    """Return the recipe of a set whose source is one or more LIBSVM files."""
+    """The recipe of a set whose source is one or more LIBSVM files."""
     return Recipe(tuple(LIBSVM + path for path in paths), positive, _libsvm_row)
 
 
 def from_uci(*paths: str, positive: str, n_leading: int = 0) -> Recipe:
-    """Return the recipe of a set whose source is one or more UCI tables.
+    """The recipe of a set whose source is one or more UCI tables.
 
     Parameters
     ----------

@@ -39,6 +39,10 @@ class Segment(BenchmarkDataset):
     recipe = from_libsvm("multiclass/segment.scale", positive="4")
 
     @property
+    def is_intact(self) -> bool:
+        return self.path == _BUNDLED.path or super().is_intact
+
+    @property
     def _candidates(self) -> list[pathlib.Path]:
         return [*super()._candidates, _BUNDLED.path]
 

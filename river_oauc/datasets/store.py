@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import lzma
 import pathlib
-import uuid
+
+from river_oauc.datasets.files import replace_file
 
 
 def is_canonical(text: bytes, sha256: str) -> bool:
-    """Tell whether a text is the one with this checksum, in hexadecimal digits."""
+    """Whether a text is the one with this checksum, in hexadecimal digits."""
     return hashlib.sha256(text).hexdigest() == sha256
 
 
 def read(path: pathlib.Path, sha256: str) -> bytes:
-    """Return the text in an xz file.
+    """The text in an xz file.
 
     Raises
     ------
@@ -41,9 +42,4 @@ def write(path: pathlib.Path, text: bytes) -> None:
 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temporary.write_bytes(lzma.compress(text))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, lzma.compress(text))

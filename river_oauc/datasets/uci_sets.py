@@ -46,7 +46,7 @@ class Magic04(BenchmarkDataset):
 
 
 class Satimage(BenchmarkDataset):
-    """Soils in multi-spectral satellite images, 3 x 3 pixels a row.
+    """Soils in multi-spectral satellite images, 3 x 3 pixels per row.
 
     The train part's 4,435 rows come first, then the test part's 2,000. The positive class is damp
     grey soil, class 4. Negatives per positive: 9.28, as in the paper.

@@ -1,4 +1,4 @@
-"""The command `river-oauc`."""
+"""The command line: which commands there are, and how each of them can end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import sys
 import typing
 from collections.abc import Sequence
 
+from river_oauc import __version__
+from river_oauc.datasets import DatasetError
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.text import one_line
 
@@ -19,7 +21,7 @@ _NEEDED = ("matplotlib", "rich", "threadpoolctl")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
+    """Run a command; returns its exit code.
 
     It is 2 if the request can't be met, and 130 if it was interrupted, with one line on the error
     stream either way.
@@ -38,13 +40,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A table with a question mark in it is better than none.
             sys.stdout.reconfigure(errors="replace")
         code: int = args.run(args)
-        _flush_output()
-    except UserError as error:
+        _flush()
+    except (UserError, DatasetError) as error:
         return _refuse(str(error))
     except OSError as error:
-        # What a command knows how to explain, it has. This is the output, for one: a full disk.
-        _discard_output()
-        return _refuse(str(error))
+        try:
+            _flush()
+        except OSError:
+            # The output is full or closed; what is left of it must go somewhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return _refuse("there is not enough memory for this; ask for less")
     except KeyboardInterrupt:
@@ -69,11 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="river-oauc", description="Online AUC maximisation for river, on your machine."
     )
+    parser.add_argument("--version", action="version", version=f"river-oauc {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, summary in (
         ("compare", compare, "our learners against river's on a set or on your own CSV file"),
         ("speed", speed, "what a step of each learner costs"),
-        ("datasets", datasets_command, "the paper's benchmark sets"),
+        ("datasets", datasets_command, "the paper's benchmark sets, and which of them are here"),
         ("tables", tables, "the paper's tables, computed here and set beside the paper's"),
     ):
         subparser = commands.add_parser(name, help=summary, description=summary)
@@ -82,20 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _refuse(reason: str) -> int:
-    print(f"river-oauc: {one_line(reason)}", file=sys.stderr)
-    return 2
-
-
-def _flush_output() -> None:
+def _flush() -> None:
     # A process may have been started without an output.
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def _discard_output() -> None:
-    """Keep Python from failing once more when it ends and writes what is left."""
-    try:
-        _flush_output()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _refuse(reason: str) -> int:
+    print(f"river-oauc: {one_line(reason)}", file=sys.stderr)
+    return 2

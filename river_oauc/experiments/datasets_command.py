@@ -5,19 +5,23 @@ from __future__ import annotations
 import argparse
 
 from rich.console import Console
-from rich.table import Table
 
-from river_oauc import datasets
-from river_oauc.datasets.base import DIRECTORY_VARIABLE
+from river_oauc.datasets import BENCHMARKS, BenchmarkDataset
+from river_oauc.datasets.base import DIRECTORY_VARIABLE, check_directory_variable
+from river_oauc.experiments.console.names import known_names
+from river_oauc.experiments.console.terminal import print_table, say
+
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command, which takes no arguments."""
+    """Declare what `river-oauc datasets` takes."""
     parser.description = (
         "List the benchmark sets: their size, negatives per positive (IR) beside the paper's, and "
-        f"the file. Files are looked for in ${DIRECTORY_VARIABLE}, then in river's data directory. "
-        "Nothing is downloaded."
+        f"the file. Files are looked for in ${DIRECTORY_VARIABLE}, then in river's data directory, "
+        "and are read to see whether they are whole. Nothing is downloaded."
     )
+    parser.add_argument("sets", nargs="*", metavar="SET", help="which sets (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,37 +30,43 @@ def run(args: argparse.Namespace) -> int:
     The directories have lines of their own, numbered, because a column of the table would break
     them.
     """
-    benchmarks = [dataset_class() for dataset_class in datasets.BENCHMARKS.values()]
-    present = [dataset for dataset in benchmarks if dataset.is_downloaded]
+    check_directory_variable()
+    names = known_names("set", args.sets or None, BENCHMARKS)
     numbers: dict[str, int] = {}
-    for dataset in present:
-        numbers.setdefault(str(dataset.path.parent), len(numbers) + 1)
+    rows = [["set", "instances", "features", "positives", "IR", "paper's", "file"]]
+    for name in names:
+        dataset = BENCHMARKS[name]()
+        rows.append([name, *_figures(dataset), _file(dataset, numbers)])
 
     console = Console()
-    console.print(_table(benchmarks, numbers))
+    print_table(console, rows)
+    say(console, "*: not the paper's ratio; the docstring of the set's class says why")
     for directory, number in numbers.items():
-        console.print(f"({number}) {directory}", soft_wrap=True, markup=False, highlight=False)
-    if n_missing := len(benchmarks) - len(present):
-        console.print(f"{n_missing} sets are not here; each is downloaded when it is first used.")
+        say(console, f"({number}) {directory}")
+    files = [row[-1] for row in rows]
+    if n_missing := files.count("-"):
+        say(console, f"{n_missing} sets are not here; each is downloaded when it is first used.")
+    if n_damaged := files.count("damaged"):
+        say(console, f"{n_damaged} files are damaged; delete them to have them downloaded again.")
     return 0
 
 
-def _table(benchmarks: list[datasets.BenchmarkDataset], numbers: dict[str, int]) -> Table:
-    table = Table(caption="*: not the paper's ratio; the docstring of the set's class says why")
-    table.add_column("set", no_wrap=True)
-    for heading in ("instances", "features", "positives", "IR", "paper's"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("file", no_wrap=True)
-    for dataset in benchmarks:
-        facts = dataset.facts
-        ratio, paper_ratio = f"{facts.imbalance_ratio:.2f}", f"{facts.paper_imbalance_ratio:.2f}"
-        table.add_row(
-            type(dataset).__name__.lower(),
-            f"{facts.n_samples:,}",
-            f"{facts.n_features}",
-            f"{facts.n_positives:,}",
-            ratio,
-            paper_ratio if ratio == paper_ratio else f"* {paper_ratio}",
-            f"({numbers[str(dataset.path.parent)]})" if dataset.is_downloaded else "-",
-        )
-    return table
+def _figures(dataset: BenchmarkDataset) -> list[str]:
+    facts = dataset.facts
+    ratio, paper_ratio = f"{facts.imbalance_ratio:.2f}", f"{facts.paper_imbalance_ratio:.2f}"
+    return [
+        f"{facts.n_samples:,}",
+        f"{facts.n_features}",
+        f"{facts.n_positives:,}",
+        ratio,
+        paper_ratio if ratio == paper_ratio else f"* {paper_ratio}",
+    ]
+
+
+def _file(dataset: BenchmarkDataset, numbers: dict[str, int]) -> str:
+    """Where the file is: the number of its directory, a new one if it is the first there."""
+    if not dataset.is_downloaded:
+        return "-"
+    if not dataset.is_intact:
+        return "damaged"
+    return f"({numbers.setdefault(str(dataset.path.parent), len(numbers) + 1)})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from river import base, forest, linear_model, tree
 
@@ -20,7 +21,10 @@ from river_oauc import (
     Perceptron,
 )
 
-__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "select"]
+__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "Example", "contenders"]
+
+# What a learner sees of a stream: the features, and whether the example is positive.
+Example = tuple[dict[Any, Any], bool]
 
 LOGISTIC = "LogisticRegression"
 ARF = "ARFClassifier"
@@ -70,13 +74,12 @@ CONTENDERS = (
 )
 
 
-def select(names: Collection[str]) -> tuple[Contender, ...]:
+def contenders(names: Collection[str]) -> tuple[Contender, ...]:
     """The contenders of these names, in the order of the registry.
 
     Examples
     --------
-
-    >>> [contender.name for contender in select(["PAClassifier", "LogisticRegression"])]
+    >>> [contender.name for contender in contenders(["PAClassifier", "LogisticRegression"])]
     ['LogisticRegression', 'PAClassifier']
 
     """

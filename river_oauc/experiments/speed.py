@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from river import base
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc.experiments.compare.streams import Example
-from river_oauc.experiments.console.terminal import plain_table, positive_int, progress_bar, say
-from river_oauc.experiments.models import ARF, CONTENDERS, LOGISTIC, Contender
+from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.experiments.models import ARF, CONTENDERS, LOGISTIC, Contender, Example
 
 __all__ = ["Stopwatch", "add_arguments", "generate", "measure", "run"]
 
@@ -37,11 +35,10 @@ MIN_LAP = 10
 
 
 def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
-    """Standard normal features; three in ten examples are positive, their means a little higher.
+    """Examples of standard normal features; three in ten are positive, with means a bit higher.
 
     Examples
     --------
-
     >>> stream = generate(n_features=2, n_examples=1_000)
     >>> len(stream), sum(y for _, y in stream) / len(stream)
     (1000, 0.3...)
@@ -77,7 +74,7 @@ class Stopwatch:
     Attributes
     ----------
     best
-        Seconds an example, predicted and learned, in the fastest lap so far.
+        Seconds per example, predicted and learned, in the fastest lap so far.
 
     """
 
@@ -112,7 +109,7 @@ def measure(
     repeats: int,
     on_progress: Callable[[], object] = lambda: None,
 ) -> dict[int, dict[str, float]]:
-    """Microseconds an example, predicted and learned, by number of features and by name.
+    """Microseconds per example, predicted and learned, by number of features and by name.
 
     All take turns, lap by lap: a disturbance of the machine falls on everyone, and nobody's laps
     all fall into it. The fastest lap counts. BLAS has one thread, and the garbage collector
@@ -206,19 +203,17 @@ def run(args: argparse.Namespace) -> int:
         (f"ratio to {ARF} with 10 trees", "{:.4f}", ARF),
     ):
         say(console, title, style="bold")
-        console.print(_table(costs, form, reference))
+        print_table(console, _rows(costs, form, reference))
+        say(console, "")
     return 0
 
 
-def _table(costs: Mapping[int, Mapping[str, float]], form: str, reference: str | None) -> Table:
-    """A row a learner, a column a number of features."""
-    table = plain_table("model", *(f"p={n_features}" for n_features in costs))
+def _rows(
+    costs: Mapping[int, Mapping[str, float]], form: str, reference: str | None
+) -> list[list[str]]:
+    """A header and a row per learner, with a column per number of features."""
+    rows = [["model", *(f"p={n_features}" for n_features in costs)]]
     for name in next(iter(costs.values())):
-        table.add_row(
-            name,
-            *(
-                form.format(cost[name] / (cost[reference] if reference else 1.0))
-                for cost in costs.values()
-            ),
-        )
-    return table
+        shares = (cost[name] / (cost[reference] if reference else 1.0) for cost in costs.values())
+        rows.append([name, *map(form.format, shares)])
+    return rows

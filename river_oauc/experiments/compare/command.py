@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import pathlib
-from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
-from river_oauc.experiments.compare.race import SCALERS, Contest, race
-from river_oauc.experiments.compare.streams import (
-    DEFAULT_SET,
-    Stream,
-    known_sets,
-    named_stream,
-    nearest,
-)
+from river_oauc.experiments.compare.race import SCALERS, race
+from river_oauc.experiments.compare.report import LEGEND, description, headline, rows, warning
+from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.terminal import plain_table, positive_int, progress_bar, say
-from river_oauc.experiments.models import ARF, CONTENDERS, Contender, select
+from river_oauc.experiments.console.names import known_names
+from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.experiments.models import ARF, CONTENDERS, contenders
 
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
-LEGEND = """\
-Predict, score, then learn. ROCAUC(): the same by river.metrics.ROCAUC().
-µs/example: mean wall-clock time of predict_proba_one + learn_one of the whole
-pipeline, scaler included, nothing subtracted.
-memory: of the whole pipeline as river counts it, which is numpy arrays twice."""
-
-# From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
-# error), and nobody needs to be told.
-ENOUGH = 100
 
 _NAMES = [contender.name for contender in CONTENDERS]
 _BY_DEFAULT = [contender.name for contender in CONTENDERS if contender.by_default]
@@ -64,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--models",
         nargs="+",
-        type=_model,
         metavar="MODEL",
         help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)})",
     )
@@ -99,35 +83,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _model(name: str) -> str:
-    """The name of a learner.
-
-    Examples
-    --------
-
-    >>> _model("oaucm")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: unknown model 'oaucm' (did you mean 'OAUCM'?); the known ones are
-    AutoOAUCM, ...
-
-    """
-    if name in known_sets():
-        raise argparse.ArgumentTypeError(f"{name!r} is a set; it goes in front of --models")
-    if name not in _NAMES:
-        raise argparse.ArgumentTypeError(
-            f"unknown model {name!r}{nearest(name, _NAMES)}; the known ones are {', '.join(_NAMES)}"
-        )
-    return name
-
-
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, draw the figure."""
     # Heavy, and of no use to the other commands.
-    from river_oauc.experiments.compare.curves import Curve, check_writable, draw_curves
+    from river_oauc.experiments.compare.curves import Curve, draw_curves
 
-    check_writable(args.plot)
+    names = known_names("model", args.models or _BY_DEFAULT, _NAMES)
+    _check_plot(args.plot)
     stream = _stream(args)
-    contenders = _contenders(args)
 
     console = Console()
     for note in stream.notes:
@@ -137,25 +100,34 @@ def run(args: argparse.Namespace) -> int:
         task = progress.add_task("", total=stream.size)
         contests = race(
             stream,
-            contenders,
+            contenders([*names, ARF] if args.arf else names),
             scaler=args.scaler,
             seed=args.seed,
             on_progress=lambda n_examples: progress.advance(task, n_examples),
         )
 
-    say(console, _description(stream, args.scaler), style="bold")
-    console.print(_table(contests))
+    say(console, description(stream, args.scaler), style="bold")
+    ours = {contest.name for contest in contests if contest.ours}
+    print_table(console, rows(contests), bold=ours)
     say(console, LEGEND, style="dim")
-    if warning := _warning(stream):
-        say(console, warning)
-    draw_curves(
+    if few := warning(stream):
+        say(console, few)
+    png = draw_curves(
         [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
-        args.plot,
-        title=_headline(contests),
-        subtitle=_description(stream, args.scaler),
+        title=headline(contests),
+        subtitle=description(stream, args.scaler),
     )
+    replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
     return 0
+
+
+def _check_plot(path: pathlib.Path) -> None:
+    """Refuse what can't be written at the end, before the work is done."""
+    if path.suffix.lower() != ".png":
+        raise UserError(f"{path}: the figure is a PNG, its name must end in .png")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UserError(f"{path}: the figure can't be written there")
 
 
 def _stream(args: argparse.Namespace) -> Stream:
@@ -167,15 +139,12 @@ def _stream(args: argparse.Namespace) -> Stream:
         if args.target is not None or args.positive is not None:
             raise UserError("--target and --positive go with --csv FILE")
         shuffle = True if args.shuffle is None else args.shuffle
-        return named_stream(
-            args.set or DEFAULT_SET, shuffle=shuffle, seed=args.seed, limit=args.limit
-        )
+        name = DEFAULT_SET if args.set is None else args.set
+        return named_stream(name, shuffle=shuffle, seed=args.seed, limit=args.limit)
     if args.set is not None:
         raise UserError(f"either the set {args.set!r} or --csv {args.csv}, not both")
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
-    if os.path.realpath(args.csv) == os.path.realpath(args.plot):
-        raise UserError(f"the figure would take the place of {args.csv}; choose another --plot")
     return csv_stream(
         args.csv,
         target=args.target,
@@ -184,69 +153,3 @@ def _stream(args: argparse.Namespace) -> Stream:
         seed=args.seed,
         limit=args.limit,
     )
-
-
-def _contenders(args: argparse.Namespace) -> Sequence[Contender]:
-    names = args.models or _BY_DEFAULT
-    return select([*names, ARF] if args.arf else names)
-
-
-def _ranking(contests: Sequence[Contest]) -> list[Contest]:
-    return sorted(contests, key=lambda contest: contest.exact.get(), reverse=True)
-
-
-def _headline(contests: Sequence[Contest]) -> str:
-    best, *others = _ranking(contests)
-    verdict = " ranks best" if others else ""
-    return f"{best.name}{verdict}: exact AUC {best.exact.get():.3f}"
-
-
-def _description(stream: Stream, scaler: str) -> str:
-    return (
-        f"{stream.title}: {stream.size:,} examples, {_share(stream.positives, stream.size)} "
-        f"positive, behind {SCALERS[scaler].__name__}"
-    )
-
-
-def _share(part: int, whole: int) -> str:
-    """A share in percent, with as many digits as it takes to tell it from none and from all.
-
-    Examples
-    --------
-
-    >>> _share(1, 3), _share(1, 3_000), _share(2_999, 3_000)
-    ('33.3%', '0.033%', '99.967%')
-
-    """
-    rarer = min(part, whole - part) / whole
-    return f"{part / whole:.{max(1, -1 - math.floor(math.log10(rarer)))}%}"
-
-
-def _warning(stream: Stream) -> str | None:
-    """What to keep in mind if one class is so small that chance decides.
-
-    The variance of an AUC is at most a quarter of one over the size of the smaller class.
-    """
-    fewer = min(stream.positives, stream.size - stream.positives)
-    if fewer >= ENOUGH:
-        return None
-    kind = "positive" if fewer == stream.positives else "negative"
-    are = "is" if fewer == 1 else "are"
-    return (
-        f"Only {fewer} of the examples {are} {kind}: chance alone moves an AUC by "
-        f"{0.5 / math.sqrt(fewer):.2f} (one standard error, at most)"
-    )
-
-
-def _table(contests: Sequence[Contest]) -> Table:
-    table = plain_table("model", "exact AUC", "ROCAUC()", "µs/example", "memory")
-    for contest in _ranking(contests):
-        table.add_row(
-            contest.name,
-            f"{contest.exact.get():.4f}",
-            f"{contest.rocauc.get():.4f}",
-            f"{contest.microseconds_per_example:.1f}",
-            contest.memory,
-            style="bold" if contest.ours else None,
-        )
-    return table

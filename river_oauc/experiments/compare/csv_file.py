@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from river_oauc.experiments.compare.csv_rows import Row, read_rows
-from river_oauc.experiments.compare.streams import Example, Stream, nearest
+from river_oauc.experiments.compare.csv_rows import read_rows
+from river_oauc.experiments.compare.streams import Stream
 from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.console.names import closest_name
 from river_oauc.experiments.console.text import listed, one_line, shorten
-from river_oauc.inputs.limits import MAX_NORM
+from river_oauc.experiments.models import Example
 
 __all__ = ["MAX_CATEGORIES", "MISSING", "csv_stream"]
 
@@ -23,9 +24,6 @@ MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NAN", "-nan", "NULL", "null
 # One-hot encoding gives a feature to each distinct text. A name, an identifier or a free text
 # would give as many features as rows, and none that is met again.
 MAX_CATEGORIES = 50
-
-# How many columns that are left out are named one by one.
-_MAX_REASONS = 12
 
 
 def csv_stream(
@@ -41,10 +39,10 @@ def csv_stream(
 
     The file is read twice, once to learn what its columns hold and once by whoever takes the
     examples, so that it need not fit into memory unless it is to be shuffled. Rows that are
-    appended in between are not read; any other change is refused. A column is a number if all of
-    its cells are; a column of text is left to be encoded, or left out if it has more than
-    `MAX_CATEGORIES` distinct values. Columns without a name (an index that was written along) and
-    columns without a value are left out. A missing cell is an absent feature.
+    appended in between are not read. A column is a number if all of its cells are; a column of
+    text is left to be encoded, or left out if it has more than `MAX_CATEGORIES` distinct values.
+    Columns without a name (an index that was written along) and columns without a value are left
+    out. A missing cell is an absent feature.
 
     Parameters
     ----------
@@ -63,45 +61,44 @@ def csv_stream(
         How many examples to keep, after the shuffle.
 
     """
-    read_limit = None if shuffle else limit
-    survey = _survey(path, target, read_limit)
-    _check_target(path, target, positive, survey.labels, read_limit)
-    _check_features(path, target, survey)
+    survey = _survey(path, target, None if shuffle else limit)
+    values = [value for value, _ in survey.labels.most_common()]
+    if positive not in values:
+        raise UserError(
+            f"{path}: {positive!r} never occurs in column {target!r} of {survey.size:,} rows, "
+            f"which holds {listed(values)}"
+        )
 
     examples: Iterator[Example] | list[Example]
     examples = _examples(path, survey, positive)
-    size, positives = survey.labels.total(), survey.labels[positive]
+    size, positives = survey.size, survey.labels[positive]
     if shuffle:
         examples = list(examples)
         random.Random(seed).shuffle(examples)
         examples = examples[:limit]
         size, positives = len(examples), sum(y for _, y in examples)
 
+    notes = [f"{positives:,} of {size:,} rows are positive ({target} = {positive})"]
+    if len(values) > 2:
+        others = [value for value in values if value != positive]
+        notes.append(f"the other values of {target!r} are negative: {listed(others)}")
+    if survey.text_features:
+        notes.append(f"one-hot encoded: {listed(survey.text_features)}")
+    if survey.left_out:
+        notes.append(
+            f"left out, for want of a name or a value, or with more than {MAX_CATEGORIES} distinct "
+            f"texts: {listed(survey.left_out)}"
+        )
+    if survey.is_sorted and not shuffle:
+        notes.append(f"the rows are ordered by {target!r}, no fair stream: try --shuffle")
     return Stream(
         title=one_line(shorten(path.name, width=50)),
         examples=examples,
         size=size,
         positives=positives,
         text_features=survey.text_features,
-        notes=(
-            f"{positives:,} of {size:,} rows are positive ({target} = {positive})",
-            *_notes(survey, target, positive, shuffle),
-        ),
+        notes=tuple(notes),
     )
-
-
-def _notes(survey: _Survey, target: str, positive: str, shuffle: bool) -> Iterator[str]:
-    others = [value for value, _ in survey.labels.most_common() if value != positive]
-    if len(others) > 1:
-        yield f"the other values of {target!r} are negative: {listed(others)}"
-    if survey.text_features:
-        yield f"one-hot encoded: {listed(survey.text_features)}"
-    for why in survey.left_out[:_MAX_REASONS]:
-        yield f"left out: {why}"
-    if len(survey.left_out) > _MAX_REASONS:
-        yield f"left out: {len(survey.left_out) - _MAX_REASONS:,} more columns"
-    if survey.is_sorted and not shuffle:
-        yield f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
 
 
 @dataclass(slots=True)
@@ -110,51 +107,37 @@ class _Column:
 
     index: int
     name: str
-    first_text: str | None = None
-    first_text_line: int = 0
-    first_excess: str | None = None
-    first_excess_line: int = 0
+    is_number: bool = True
     distinct: set[str] = field(default_factory=set)
 
-    def add(self, cell: str, line: int) -> None:
+    def add(self, cell: str) -> None:
         if len(self.distinct) <= MAX_CATEGORIES:
             self.distinct.add(cell)
-        if self.first_text is None:
-            number = _number(cell)
-            if number is None:
-                self.first_text, self.first_text_line = cell, line
-            # Said so that it is true of NaN, too.
-            elif self.first_excess is None and not abs(number) <= MAX_NORM:
-                self.first_excess, self.first_excess_line = cell, line
+        if self.is_number:
+            try:
+                float(cell)
+            except ValueError:
+                self.is_number = False
 
     @property
-    def is_number(self) -> bool:
-        return self.first_text is None
-
-    @property
-    def reason_to_leave_out(self) -> str | None:
-        if not self.name:
-            return f"column {self.index + 1:,}, which has no name"
-        if not self.distinct:
-            return f"{shorten(self.name)!r}, which has no value"
-        if self.first_text is not None and len(self.distinct) > MAX_CATEGORIES:
-            return (
-                f"{shorten(self.name)!r}, text with more than {MAX_CATEGORIES} distinct values "
-                f"(line {self.first_text_line:,}: {shorten(self.first_text)!r})"
-            )
-        return None
+    def is_feature(self) -> bool:
+        is_text = not self.is_number and len(self.distinct) > MAX_CATEGORIES
+        return bool(self.name and self.distinct) and not is_text
 
 
 @dataclass(frozen=True)
 class _Survey:
     """What one pass over the file tells about it."""
 
-    header: Row
     target: int
     features: list[_Column]
     left_out: list[str]
     labels: Counter[str]
     is_sorted: bool
+
+    @property
+    def size(self) -> int:
+        return self.labels.total()
 
     @property
     def text_features(self) -> tuple[str, ...]:
@@ -163,12 +146,11 @@ class _Survey:
 
 def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
     rows = read_rows(path)
-    try:
-        header = next(rows)
-    except StopIteration:
-        raise UserError(f"{path}: the file is empty") from None
-    target_index = _find_target(path, header[1], target)
-    columns = [_Column(i, name) for i, name in enumerate(header[1]) if i != target_index]
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise UserError(f"{path}: the file is empty")
+    target_index = _find_target(path, header, target)
+    columns = [_Column(i, name) for i, name in enumerate(header) if i != target_index]
 
     labels: Counter[str] = Counter()
     n_runs, last_label = 0, None
@@ -182,22 +164,18 @@ def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
         labels[label] += 1
         n_runs, last_label = n_runs + (label != last_label), label
         for column in columns:
-            cell = cells[column.index]
-            if cell not in MISSING:
-                column.add(cell, line)
+            if (cell := cells[column.index]) not in MISSING:
+                column.add(cell)
     if not labels:
         raise UserError(f"{path}: there is a header but no row below it")
 
-    features, left_out = [], []
-    for column in columns:
-        reason = column.reason_to_leave_out
-        if reason:
-            left_out.append(reason)
-        else:
-            features.append(column)
-    return _Survey(
-        header, target_index, features, left_out, labels, is_sorted=n_runs == len(labels)
-    )
+    features = [column for column in columns if column.is_feature]
+    left_out = [
+        column.name or f"column {column.index + 1}" for column in columns if not column.is_feature
+    ]
+    if not features:
+        raise UserError(f"{path}: no column besides {target!r} can serve as a feature")
+    return _Survey(target_index, features, left_out, labels, is_sorted=n_runs == len(labels))
 
 
 def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
@@ -207,78 +185,21 @@ def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
             f"{path}: the column {shorten(repeated[0])!r} stands twice in the header; rename one"
         )
     if target not in header:
+        hint = closest_name(target, header)
+        separator = "; are they separated by commas?" if len(header) == 1 else ""
         raise UserError(
-            f"{path}: no column {target!r}{nearest(target, header)}; "
-            f"the columns are {listed(header)}{_hint_at_separator(header)}"
+            f"{path}: no column {target!r}{hint}; the columns are {listed(header)}{separator}"
         )
     return header.index(target)
 
 
-def _hint_at_separator(header: Sequence[str]) -> str:
-    for separator, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and separator in header[0]:
-            return f"; separate them by commas, not by {name}"
-    return ""
-
-
-def _check_target(
-    path: pathlib.Path, target: str, positive: str, labels: Counter[str], limit: int | None
-) -> None:
-    where, hint = str(path), ""
-    if limit:
-        where, hint = f"the first {limit:,} rows of {path}", "; a larger --limit may help"
-    if positive not in labels:
-        raise UserError(
-            f"{where}: {positive!r} never occurs in column {target!r}, "
-            f"which holds {listed([value for value, _ in labels.most_common()])}{hint}"
-        )
-    if len(labels) == 1:
-        raise UserError(
-            f"{where}: column {target!r} holds one value only, {positive!r}, and nothing to tell "
-            f"it from{hint}"
-        )
-
-
-def _check_features(path: pathlib.Path, target: str, survey: _Survey) -> None:
-    if not survey.features:
-        why = f" ({'; '.join(survey.left_out[:3])})" if survey.left_out else ""
-        raise UserError(f"{path}: no column besides {target!r} can serve as a feature{why}")
-    for column in survey.features:
-        if column.is_number and column.first_excess is not None:
-            raise UserError(
-                f"{path}: line {column.first_excess_line:,}: {shorten(column.name)!r} is "
-                f"{shorten(column.first_excess)}, and numbers must stay within {MAX_NORM:g}; "
-                "correct it, or leave the cell empty"
-            )
-
-
 def _examples(path: pathlib.Path, survey: _Survey, positive: str) -> Iterator[Example]:
     """The rows that the survey has seen, as examples."""
-    has_changed = UserError(f"{path} has changed while it was read; try again on a copy of it")
-    rows = read_rows(path)
-    if next(rows, None) != survey.header:
-        raise has_changed
-    numbers = [(column.index, column.name) for column in survey.features if column.is_number]
-    texts = [(column.index, column.name) for column in survey.features if not column.is_number]
-    labels: Counter[bool] = Counter()
-    for _, cells in itertools.islice(rows, survey.labels.total()):
-        try:
-            x: dict[str, float | str] = {
-                name: float(cells[i]) for i, name in numbers if cells[i] not in MISSING
-            }
-        except ValueError:
-            raise has_changed from None
-        x.update((name, cells[i]) for i, name in texts if cells[i] not in MISSING)
-        y = cells[survey.target] == positive
-        labels[y] += 1
-        yield x, y
-    if (labels.total(), labels[True]) != (survey.labels.total(), survey.labels[positive]):
-        raise has_changed
-
-
-def _number(cell: str) -> float | None:
-    """The number that a cell holds; None if it holds text."""
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+    rows = itertools.islice(read_rows(path), 1, survey.size + 1)
+    for _, cells in rows:
+        x = {
+            column.name: float(cells[column.index]) if column.is_number else cells[column.index]
+            for column in survey.features
+            if cells[column.index] not in MISSING
+        }
+        yield x, cells[survey.target] == positive

@@ -11,9 +11,9 @@ from typing import Any
 
 from river import base, compose, metrics, preprocessing
 
-from river_oauc.experiments.compare.streams import Example, Stream
+from river_oauc.experiments.compare.streams import Stream
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.models import Contender
+from river_oauc.experiments.models import Contender, Example
 from river_oauc.metrics import ExactROCAUC
 
 __all__ = ["SCALERS", "Contest", "pipeline", "race"]
@@ -30,7 +30,6 @@ def pipeline(model: base.Classifier, scaler: str, text_features: Sequence[str]) 
 
     Examples
     --------
-
     >>> from river import linear_model
 
     >>> print(pipeline(linear_model.Perceptron(), "minmax", text_features=()))
@@ -134,7 +133,7 @@ def race(
     seed: int = 42,
     on_progress: Callable[[int], object] = lambda n_examples: None,
 ) -> list[Contest]:
-    """Send contenders through a stream and return how each fared, in the order given.
+    """How each contender fared on its way through a stream, in the order given.
 
     All see the same examples in the same order. The stream is cut at about a hundred
     checkpoints, and the contenders take turns at each part: the stream is read once, and a

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-import itertools
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from river import datasets
 
-from river_oauc.datasets import BENCHMARKS, DatasetError
+from river_oauc.datasets import BENCHMARKS
 from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.console.names import known_name
+from river_oauc.experiments.models import Example
 
-__all__ = ["DEFAULT_SET", "Example", "Stream", "known_sets", "named_stream", "nearest"]
-
-Example = tuple[dict[Any, Any], bool]
+__all__ = ["DEFAULT_SET", "Stream", "known_sets", "named_stream"]
 
 DEFAULT_SET = "ImageSegments"
 
@@ -50,14 +47,10 @@ class Stream:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.positives == 0:
+        if self.positives in (0, self.size):
+            which = "none" if self.positives == 0 else "each"
             raise UserError(
-                f"{self.title}: none of the {self.size:,} examples is positive; "
-                "a larger --limit may help"
-            )
-        if self.positives == self.size:
-            raise UserError(
-                f"{self.title}: all of the {self.size:,} examples are positive; "
+                f"{self.title}: {which} of the {self.size:,} examples is positive; "
                 "a larger --limit may help"
             )
 
@@ -84,23 +77,6 @@ def known_sets() -> list[str]:
     return [*_BUNDLED, *BENCHMARKS]
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """A hint at the known name that was probably meant, or nothing.
-
-    Examples
-    --------
-
-    >>> nearest("Phising", ["Bananas", "Phishing"])
-    " (did you mean 'Phishing'?)"
-    >>> nearest("x", ["Bananas", "Phishing"])
-    ''
-
-    """
-    folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f" (did you mean {folded[close[0]]!r}?)" if close else ""
-
-
 def named_stream(
     name: str, *, shuffle: bool = True, seed: int = 42, limit: int | None = None
 ) -> Stream:
@@ -112,7 +88,7 @@ def named_stream(
     Parameters
     ----------
     name
-        One of `known_sets`, upper and lower case as they stand there.
+        One of `known_sets`.
     shuffle
         Whether to shuffle the set. The shuffled set is held in memory.
     seed
@@ -122,28 +98,17 @@ def named_stream(
 
     Examples
     --------
-
     >>> stream = named_stream("Phishing")
     >>> stream.title, stream.size, stream.positives
     ('Phishing', 1250, 548)
 
     """
-    if name in _BUNDLED:
-        title, read = _BUNDLED[name]
-    elif name in BENCHMARKS:
-        title, read = name, BENCHMARKS[name]
-    else:
-        known = known_sets()
-        hint = nearest(name, known)
-        raise UserError(f"unknown set {name!r}{hint}; the known ones are {', '.join(known)}")
-
-    try:
-        examples = list(read())
-    except DatasetError as error:
-        raise UserError(str(error)) from error
+    name = known_name("set", name, known_sets())
+    title, read = _BUNDLED[name] if name in _BUNDLED else (name, BENCHMARKS[name])
+    examples = list(read())
     if shuffle:
         random.Random(seed).shuffle(examples)
-    examples = list(itertools.islice(examples, limit))
+    examples = examples[:limit]
     return Stream(
         title=title,
         examples=examples,

@@ -18,7 +18,6 @@ def one_line(text: str) -> str:
 
     Examples
     --------
-
     >>> one_line("two\\nlines\\udce9.csv")
     'two lines?.csv'
 
@@ -31,7 +30,6 @@ def shorten(text: str, width: int = 30) -> str:
 
     Examples
     --------
-
     >>> shorten("a free text", width=8)
     'a fre...'
 
@@ -44,7 +42,6 @@ def listed(values: Sequence[str], at_most: int = 12) -> str:
 
     Examples
     --------
-
     >>> listed(["red", "green", "blue"], at_most=2)
     "'red', 'green' and 1 more"
 

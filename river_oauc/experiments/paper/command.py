@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import os
 import pathlib
-import re
-from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table as Grid
 
-from river_oauc.datasets import BENCHMARKS, DatasetError
-from river_oauc.experiments.compare.streams import nearest
-from river_oauc.experiments.console.errors import UserError, reason
-from river_oauc.experiments.console.files import replace_file
-from river_oauc.experiments.console.terminal import positive_int, say
-from river_oauc.experiments.paper.live import Forecast, LiveTable
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.base import check_directory_variable
+from river_oauc.datasets.files import replace_file
+from river_oauc.experiments.console.names import known_names
+from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.experiments.paper.methods import TABLES
-from river_oauc.experiments.paper.protocol import MAX_RUNS, PAPER_RUNS, Cell
+from river_oauc.experiments.paper.protocol import PAPER_RUNS, Cell
 from river_oauc.experiments.paper.report import to_csv, to_markdown
 from river_oauc.experiments.paper.results import ResultsFile
 from river_oauc.experiments.paper.summary import Summary, summarise
@@ -29,7 +24,10 @@ from river_oauc.experiments.paper.workers import run_cells
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-tables")
-MAX_JOBS_PER_CORE = 4
+# As many as anyone has patience for.
+MAX_RUNS = 1_000
+# More would bring the machine down, and not be any faster.
+MAX_JOBS = 4 * (os.cpu_count() or 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how many runs: five make a partition (default: {PAPER_RUNS}, as in the paper)",
     )
     parser.add_argument(
-        "--jobs", type=positive_int, default=1, metavar="N", help="number of processes (default: 1)"
+        "--jobs",
+        type=functools.partial(positive_int, at_most=MAX_JOBS),
+        default=1,
+        metavar="N",
+        help="number of processes (default: 1)",
     )
     parser.add_argument(
         "--grid-step",
@@ -82,101 +84,40 @@ def run(args: argparse.Namespace) -> int:
     """Run what is missing, then write the tables and the figures."""
     make = TABLES[args.table]
     table = make(args.grid_step) if args.grid_step else make()
-    datasets = _selection("set", args.datasets, list(BENCHMARKS))
-    methods = _selection("method", args.methods, [method.name for method in table.methods])
-    _check_jobs(args.jobs)
-    with _directory(args.out):
-        _have_ready(datasets)
+    datasets = known_names("set", args.datasets, BENCHMARKS)
+    methods = known_names("method", args.methods, [method.name for method in table.methods])
+    check_directory_variable()
+    for name in datasets:
+        # Before several processes try to.
+        if not (dataset := BENCHMARKS[name]()).is_downloaded:
+            dataset.download()
+    args.out.mkdir(parents=True, exist_ok=True)
 
     console = Console()
+    cells = [
+        Cell(dataset, method, run)
+        for dataset in datasets
+        for run in range(args.runs)
+        for method in methods
+    ]
     with ResultsFile(args.out / f"{table.name}-results.jsonl", table) as results:
-        cells = [
-            Cell(dataset, method, run)
-            for dataset in datasets
-            for run in range(args.runs)
-            for method in methods
-        ]
         missing = [cell for cell in cells if cell not in results.outcomes]
         if len(missing) < len(cells):
             say(console, f"{len(cells) - len(missing):,} of {len(cells):,} runs are there already")
-        forecast = Forecast(args.jobs, table.max_examples)
-        with LiveTable(datasets, methods, args.runs, results.outcomes, forecast) as live:
-            for finished in run_cells(table, missing, args.jobs):
-                results.add(finished.cell, finished.outcome)
-                live.note(finished)
-        results.sort()
+        with progress_bar("running") as progress:
+            # The larger a set, the longer it takes.
+            sizes = {cell: BENCHMARKS[cell.dataset].facts.n_samples for cell in missing}
+            task = progress.add_task("", total=sum(sizes.values()))
+            for cell, outcome in run_cells(table, missing, args.jobs):
+                results.add(cell, outcome)
+                progress.advance(task, sizes[cell])
         summary = summarise(table, datasets, methods, args.runs, results.outcomes)
 
-    console.print(_grid(summary))
+    print_table(console, _rows(summary))
     say(console, _legend(summary), style="dim")
     for path in _write(summary, args.out):
         say(console, f"{path}")
     return 0
-
-
-def _selection(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """The known names that are wanted, in their own order; all if none is named."""
-    if wanted is None:
-        return list(known)
-    folded = {_fold(name): name for name in known}
-    for name in wanted:
-        if _fold(name) not in folded:
-            raise UserError(
-                f"unknown {kind} {name!r}{nearest(name, known)}; the known ones are "
-                f"{', '.join(known)}"
-            )
-    chosen = {folded[_fold(name)] for name in wanted}
-    return [name for name in known if name in chosen]
-
-
-def _fold(name: str) -> str:
-    """A name without what is hard to remember, or to type in a shell.
-
-    Examples
-    --------
-    >>> _fold("OAM (wide)"), _fold("oam-wide")
-    ('oamwide', 'oamwide')
-
-    """
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
-
-
-def _check_jobs(jobs: int) -> None:
-    """Refuse what would bring the machine down."""
-    cores = os.cpu_count() or 1
-    if jobs > MAX_JOBS_PER_CORE * cores:
-        raise UserError(
-            f"--jobs {jobs:,} is too much for a machine of {cores} cores; "
-            f"{cores} of them are as fast as it gets"
-        )
-
-
-@contextlib.contextmanager
-def _directory(path: pathlib.Path) -> Iterator[None]:
-    """Make a directory, and take it away again if it turns out to be of no use."""
-    new = [part for part in (path, *path.parents) if not os.path.lexists(part)]
-    try:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{path} can't be made a directory: {reason(error)}") from error
-        yield
-    except BaseException:
-        for part in new:
-            with contextlib.suppress(OSError):
-                part.rmdir()
-        raise
-
-
-def _have_ready(datasets: Iterable[str]) -> None:
-    """Download what is not here, before several processes try to."""
-    for name in datasets:
-        dataset = BENCHMARKS[name]()
-        if not dataset.is_downloaded:
-            try:
-                dataset.download()
-            except DatasetError as error:
-                raise UserError(str(error)) from error
 
 
 def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
@@ -194,32 +135,23 @@ def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
         contents[f"{name}-ranks.png"] = draw_ranks(
             summary.ranking, f"Average rank by AUC, the {name} table: 1 is best"
         )
-    paths = [directory / file for file in contents]
-    for path, content in zip(paths, contents.values(), strict=True):
-        try:
-            replace_file(path, content)
-        except OSError as error:
-            raise UserError(f"{path} can't be written: {reason(error)}") from error
-    return paths
+    for file, content in contents.items():
+        replace_file(directory / file, content)
+    return [directory / file for file in contents]
 
 
-def _grid(summary: Summary) -> Grid:
-    grid = Grid(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    grid.add_column("AUC in %", no_wrap=True)
-    for method in summary.methods:
-        grid.add_column(method, justify="right", overflow="fold")
+def _rows(summary: Summary) -> list[list[str]]:
+    """The means, below each of them the paper's, and the average ranks."""
+    rows = [["AUC in %", *summary.methods]]
     for dataset in summary.datasets:
         entries = [summary.entries[dataset, method] for method in summary.methods]
-        grid.add_row(dataset, *(f"{entry.mean:.2f}" for entry in entries))
-        grid.add_row(
-            "  paper",
-            *(f"{entry.paper.mean:.2f}" if entry.paper else "–" for entry in entries),
-            style="dim",
-        )
+        rows.append([dataset, *(f"{entry.mean:.2f}" for entry in entries)])
+        paper = (f"{entry.paper.mean:.2f}" if entry.paper else "–" for entry in entries)
+        rows.append(["  paper", *paper])
     if summary.ranking:
         ranks = summary.ranking.ranks
-        grid.add_row("rank", *(f"{ranks[method]:.2f}" for method in summary.methods))
-    return grid
+        rows.append(["rank", *(f"{ranks[method]:.2f}" for method in summary.methods)])
+    return rows
 
 
 def _legend(summary: Summary) -> str:

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from river_oauc.auto.oauc import AutoOAUCM
+from river_oauc import AutoOAUCM, Perceptron
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.experiments.paper.grids.first_order import (
-    OAMStack,
-    OLUBAUCStack,
-    PAIStack,
-    PerceptronStack,
-)
+from river_oauc.experiments.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from river_oauc.experiments.paper.grids.koil import KOILStack
-from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack, Stack
+from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack
 from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from river_oauc.experiments.paper.grids.stack import Stack
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.limits import Features
 
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
 
 Setting = dict[str, float]
-Arrays = Mapping[str, FloatArray]
 
 
 class _Single(Stack):
     """A learner with nothing to set, as a stack of one."""
 
-    def __init__(self, learner: OnlineAUCClassifier, size: int) -> None:
-        self._learner = learner
+    def __init__(self, make: Callable[[], OnlineAUCClassifier], size: int) -> None:
+        self._learner = make()
         self._names = list(range(size))
         self.diverged = np.zeros(1, dtype=bool)
 
@@ -57,13 +53,17 @@ class Method:
     grid
         The values of each parameter, in ascending order.
     build
-        Makes a stack from the number of features, an array of values a parameter, and a seed.
+        Makes a stack from the number of features, and an array of values for each parameter by its
+        name.
+    uses_chance
+        Whether `build` takes a `seed`, too.
 
     """
 
     name: str
     grid: Mapping[str, tuple[float, ...]]
-    build: Callable[[int, Arrays, int], Stack]
+    build: Callable[..., Stack]
+    uses_chance: bool = False
 
     @property
     def settings(self) -> list[Setting]:
@@ -87,9 +87,9 @@ class Method:
         ]
 
     def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
-        """These settings of the method, before they have learned anything."""
+        """A stack of these settings of the method that has learned nothing yet."""
         arrays = {name: np.array([setting[name] for setting in settings]) for name in self.grid}
-        return self.build(n_features, arrays, seed)
+        return self.build(n_features, **arrays, **({"seed": seed} if self.uses_chance else {}))
 
 
 @dataclass(frozen=True)
@@ -140,29 +140,22 @@ def _linear(grid_step: int = 1) -> Table:
         "linear",
         grid_step,
         (
-            Method("Perceptron", {}, lambda size, _, seed: PerceptronStack(size)),
-            Method("PA-I", {"C": paper}, lambda size, a, seed: PAIStack(size, a["C"])),
-            Method("OAM", {"C": paper}, lambda size, a, seed: OAMStack(size, a["C"], seed=seed)),
+            Method("Perceptron", {}, functools.partial(_Single, Perceptron)),
+            Method("PA-I", {"C": paper}, PAIStack),
+            Method("OAM", {"C": paper}, OAMStack, uses_chance=True),
             # The paper's grid ends where OAM begins to be good. This one goes on, and leaves out
             # the weighting that lets the steps grow with the stream.
             Method(
                 "OAM (wide)",
                 {"C": powers(-24, 0, grid_step)},
-                lambda size, a, seed: OAMStack(size, a["C"], weighting="constant", seed=seed),
+                functools.partial(OAMStack, weighting="constant"),
+                uses_chance=True,
             ),
-            Method("OL-UBAUC", {"l2": paper}, lambda size, a, seed: OLUBAUCStack(size, a["l2"])),
-            Method(
-                "OAUC-S",
-                {"l2": paper, "lr": paper},
-                lambda size, a, seed: OAUCSStack(size, a["l2"], a["lr"]),
-            ),
-            Method(
-                "OAUC-Mc",
-                {"l2": paper, "lr": paper},
-                lambda size, a, seed: OAUCMStack(size, a["l2"], a["lr"]),
-            ),
-            Method("OAUC-M", {"l2": paper}, lambda size, a, seed: OAUCMStack(size, a["l2"])),
-            Method("AutoOAUCM", {}, lambda size, _, seed: _Single(AutoOAUCM(), size)),
+            Method("OL-UBAUC", {"l2": paper}, OLUBAUCStack),
+            Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
+            Method("OAUC-Mc", {"l2": paper, "lr": paper}, OAUCMStack),
+            Method("OAUC-M", {"l2": paper}, OAUCMStack),
+            Method("AutoOAUCM", {}, functools.partial(_Single, AutoOAUCM)),
         ),
         reference="OAUC-M",
     )
@@ -176,21 +169,9 @@ def _kernel(grid_step: int = 2) -> Table:
         "kernel",
         grid_step,
         (
-            Method(
-                "KOIL",
-                {"C": paper, "gamma": gamma},
-                lambda size, a, seed: KOILStack(size, a["gamma"], a["C"]),
-            ),
-            Method(
-                "OKAUC-S",
-                {"l2": paper, "lr": paper, "gamma": gamma},
-                lambda size, a, seed: OKAUCSStack(size, a["gamma"], a["l2"], a["lr"]),
-            ),
-            Method(
-                "OKAUC-M",
-                {"l2": paper, "gamma": gamma},
-                lambda size, a, seed: OKAUCMStack(size, a["gamma"], a["l2"]),
-            ),
+            Method("KOIL", {"C": paper, "gamma": gamma}, KOILStack),
+            Method("OKAUC-S", {"l2": paper, "lr": paper, "gamma": gamma}, OKAUCSStack),
+            Method("OKAUC-M", {"l2": paper, "gamma": gamma}, OKAUCMStack),
         ),
         reference="OKAUC-M",
         max_examples=10_000,

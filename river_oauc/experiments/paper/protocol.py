@@ -17,22 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.paper.grids.oauc import Stack
+from river_oauc.experiments.paper.grids.stack import Stack
 from river_oauc.experiments.paper.methods import Method, Setting, Table
 from river_oauc.inputs.arrays import FloatArray
+from river_oauc.metrics import exact_auc
 
 __all__ = [
-    "MAX_RUNS",
     "N_FOLDS",
     "PAPER_RUNS",
     "SEED",
     "Cell",
     "Outcome",
+    "best_setting",
     "evaluate",
     "exact_aucs",
     "run_cell",
     "scale",
-    "select",
     "split",
     "stratified_folds",
 ]
@@ -40,8 +40,6 @@ __all__ = [
 SEED = 42
 N_FOLDS = 5
 PAPER_RUNS = 4 * N_FOLDS
-# As many as anyone has patience for.
-MAX_RUNS = 1_000
 
 # What a random generator is for. Each use has generators of its own, so that none depends on how
 # much another one has drawn.
@@ -67,7 +65,7 @@ class Outcome(NamedTuple):
 
 
 def run_cell(table: Table, cell: Cell) -> Outcome:
-    """Do one run of one method on one of the benchmark sets."""
+    """The outcome of one run of one method on one of the benchmark sets."""
     X, y = _load(cell.dataset)
     train, test = split(y, cell.run, table.max_examples)
     return evaluate(table.method(cell.method), X, y, train, test, cell.run)
@@ -98,7 +96,7 @@ def split(y: Labels, run: int, max_examples: int | None = None) -> tuple[Rows, R
 
 
 def stratified_folds(y: Labels, rng: np.random.Generator) -> Rows:
-    """Deal the rows out to five folds, each class in random order.
+    """The fold of each row: each class, in random order, is dealt out to five folds.
 
     Examples
     --------
@@ -117,17 +115,17 @@ def stratified_folds(y: Labels, rng: np.random.Generator) -> Rows:
 def evaluate(
     method: Method, X: FloatArray, y: Labels, train: Rows, test: Rows, run: int
 ) -> Outcome:
-    """Choose a setting and learn on the training rows, and score on the others."""
+    """The outcome of tuning and learning on the training rows, scored on the others."""
     X_train, X_test = scale(X[train], X[test])
     y_train = y[train]
-    setting = select(method, X_train, y_train, run)
+    setting = best_setting(method, X_train, y_train, run)
     stack = method.stack(X.shape[1], [setting], run)
     _learn(stack, X_train, y_train)
     return Outcome(float(exact_aucs(stack.scores(X_test), y[test])[0]), setting)
 
 
 def scale(train: FloatArray, test: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Map the range of each feature of the training rows to [-1, 1]; a constant feature to 0.
+    """The rows with the range of each training feature mapped to [-1, 1], a constant one to 0.
 
     Examples
     --------
@@ -146,7 +144,7 @@ def scale(train: FloatArray, test: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (train - middle) * factors, (test - middle) * factors
 
 
-def select(method: Method, X: FloatArray, y: Labels, run: int) -> Setting:
+def best_setting(method: Method, X: FloatArray, y: Labels, run: int) -> Setting:
     """The setting with the best mean AUC in a five-fold cross-validation.
 
     A setting that diverges on a fold is out of the question. Of equally good ones, the first of
@@ -181,17 +179,7 @@ def exact_aucs(scores: FloatArray, y: Labels) -> FloatArray:
     array([0.75, 0.5 ])
 
     """
-    positives, negatives = scores[:, y], np.sort(scores[:, ~y], axis=1)
-    n_pairs = positives.shape[1] * negatives.shape[1]
-    if not n_pairs:
-        return np.full(len(scores), 0.5)
-    # Negatives below a positive count twice in these, and those that tie with it once.
-    below = [
-        int((row.searchsorted(keys) + row.searchsorted(keys, side="right")).sum())
-        for keys, row in zip(positives, negatives, strict=True)
-    ]
-    aucs: FloatArray = np.array(below) / (2 * n_pairs)
-    return aucs
+    return np.array([exact_auc(row[y], row[~y]) for row in scores])
 
 
 def _chance(use: int, number: int) -> np.random.Generator:

@@ -17,43 +17,27 @@ _NOTHING = "–"
 
 
 def to_csv(summary: Summary) -> str:
-    """A row for each set and method."""
+    """A row per set and method."""
+    rows = [
+        {
+            "dataset": dataset,
+            "method": method,
+            "runs": summary.n_runs,
+            "auc_mean": f"{entry.mean:.2f}",
+            "auc_std": _number(entry.std, ".2f"),
+            "paper_mean": _number(entry.paper and entry.paper.mean, ".2f"),
+            "paper_std": _number(entry.paper and entry.paper.std, ".2f"),
+            "difference": _number(entry.difference, "+.2f"),
+            "chosen_most_often": describe(entry.chosen),
+            "times_chosen": entry.n_chosen,
+            f"p_value_against_{summary.table.reference}": _number(entry.p_value, ".2g"),
+        }
+        for (dataset, method), entry in summary.entries.items()
+    ]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "dataset",
-            "method",
-            "runs",
-            "auc_mean",
-            "auc_std",
-            "paper_mean",
-            "paper_std",
-            "difference",
-            "chosen_most_often",
-            "times_chosen",
-            f"p_value_against_{summary.table.reference}",
-        ]
-    )
-    for dataset in summary.datasets:
-        for method in summary.methods:
-            entry = summary.entries[dataset, method]
-            paper = entry.paper
-            writer.writerow(
-                [
-                    dataset,
-                    method,
-                    summary.n_runs,
-                    f"{entry.mean:.2f}",
-                    _number(entry.std, ".2f"),
-                    _number(paper and paper.mean, ".2f"),
-                    _number(paper and paper.std, ".2f"),
-                    _number(entry.difference, "+.2f"),
-                    describe(entry.chosen),
-                    entry.n_chosen,
-                    _number(entry.p_value, ".2g"),
-                ]
-            )
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
 
 
@@ -67,8 +51,7 @@ def to_markdown(summary: Summary) -> str:
         "## Ours",
         "Mean ± standard deviation over the runs, which are folds. The best mean of a set is bold."
         + (f" ▲ and ▼: above and below {table.reference}, p ≤ {LEVEL} below." if is_tested else ""),
-        _grid(summary, _ours, _rank_row(summary)),
-        _ranking_note(summary),
+        _grid(summary, _ours) + _ranks(summary),
         "## The paper's",
         f"{SOURCES[table.name]}. In brackets, ours minus the paper's.",
         _grid(summary, _paper),
@@ -84,7 +67,7 @@ def to_markdown(summary: Summary) -> str:
             "not independent, so a value just below the level proves little.",
             _grid(summary, _p_value),
         ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _protocol(summary: Summary) -> str:
@@ -104,10 +87,8 @@ def _protocol(summary: Summary) -> str:
     return " ".join(sentences)
 
 
-def _grid(
-    summary: Summary, show: Callable[[Summary, str, str], str], last_row: list[str] | None = None
-) -> str:
-    """A Markdown table with a row a set and a column a method."""
+def _grid(summary: Summary, show: Callable[[Summary, str, str], str]) -> str:
+    """A Markdown table with a row per set and a column per method."""
     rows = [
         ["set", *summary.methods],
         ["---"] + ["---:"] * len(summary.methods),
@@ -116,9 +97,19 @@ def _grid(
             for dataset in summary.datasets
         ),
     ]
-    if last_row:
-        rows.append(last_row)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _ranks(summary: Summary) -> str:
+    """A last row of average ranks, and what they mean; nothing if there is but one method."""
+    if not (ranking := summary.ranking):
+        return ""
+    ranks = " | ".join(f"{ranking.ranks[method]:.2f}" for method in summary.methods)
+    return (
+        f"\n| average rank | {ranks} |\n\n"
+        f"Average ranks over {ranking.n_sets} sets differ significantly if they are more than "
+        f"{ranking.critical_difference:.2f} apart (Nemenyi, p ≤ {LEVEL})."
+    )
 
 
 def _ours(summary: Summary, dataset: str, method: str) -> str:
@@ -128,25 +119,6 @@ def _ours(summary: Summary, dataset: str, method: str) -> str:
     spread = "" if entry.std is None else f" ± {entry.std:.2f}"
     mark = (" ▲" if entry.is_better else " ▼") if entry.is_significant else ""
     return mean + spread + mark
-
-
-def _rank_row(summary: Summary) -> list[str] | None:
-    if not summary.ranking:
-        return None
-    return [
-        "average rank",
-        *(f"{summary.ranking.ranks[method]:.2f}" for method in summary.methods),
-    ]
-
-
-def _ranking_note(summary: Summary) -> str:
-    ranking = summary.ranking
-    if not ranking:
-        return ""
-    return (
-        f"Average ranks over {ranking.n_sets} sets differ significantly if they are more than "
-        f"{ranking.critical_difference:.2f} apart (Nemenyi, p ≤ {LEVEL})."
-    )
 
 
 def _paper(summary: Summary, dataset: str, method: str) -> str:

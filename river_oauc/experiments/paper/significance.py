@@ -110,7 +110,7 @@ class Ranking:
 
 
 def rank(means: Mapping[str, Sequence[float]]) -> Ranking:
-    """Rank two or more methods by their mean AUC on each set, a tie sharing its ranks.
+    """The ranking of two or more methods by their mean AUC on each set, a tie sharing its ranks.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def summarise(
     n_runs: int,
     outcomes: Mapping[Cell, Outcome],
 ) -> Summary:
-    """Sum the first runs of some methods on some sets up."""
+    """The sum of the first runs of some methods on some sets."""
     paper = reported(table.name)
     entries: dict[tuple[str, str], Entry] = {}
     for dataset in datasets:

@@ -9,31 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import ddot
 
-from river_oauc.experiments.paper.grids.oauc import LinearStack
+from river_oauc.experiments.paper.grids.stack import LinearStack
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.stats.samples import Reservoir
 
-__all__ = ["OAMStack", "OLUBAUCStack", "PAIStack", "PerceptronStack"]
-
-
-class PerceptronStack(LinearStack):
-    """`Perceptron` as a stack of one: it has nothing to set.
-
-    Parameters
-    ----------
-    size
-        Number of features.
-
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size, [1.0])
-
-    def _move(self, x: FloatArray, sign: float) -> None:
-        # A score of 0 is a positive prediction.
-        wrong = (self._rows @ x >= 0.0) != (sign > 0.0)
-        if wrong[0]:
-            self._add(x, sign * self._rates)
+__all__ = ["OAMStack", "OLUBAUCStack", "PAIStack"]
 
 
 class PAIStack(LinearStack):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import ddot
 from scipy.spatial.distance import cdist
 
-from river_oauc.experiments.paper.grids.oauc import LARGEST_NORM, Stack
+from river_oauc.experiments.paper.grids.stack import Mask, Stack, freeze_diverged
 from river_oauc.inputs.arrays import FloatArray, resized
 from river_oauc.kernel.support import TIE
 
@@ -17,7 +16,6 @@ _FIRST_CAPACITY = 256
 _NEVER = np.iinfo(np.intp).max
 
 IndexArray = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class KOILStack(Stack):
@@ -98,7 +96,7 @@ class KOILStack(Stack):
         n_pairs[(n_other == 0) | (n_own == 0) & (n_pairs == 0)] = 1
         many = np.flatnonzero(n_pairs > self._k)
         if len(many):
-            violating[many] = _k_nearest(
+            violating[many] = _k_nearest_by_row(
                 rows[many, other], self._arrival[many, other], violating[many], self._k
             )
             n_pairs[many] = self._k
@@ -106,7 +104,9 @@ class KOILStack(Stack):
         self._coefficients *= self._shrink
         self._coefficients[:, other] -= steps[:, np.newaxis] * violating
         self._store(x, rows, steps * n_pairs, positive)
-        self._freeze_diverged()
+        diverged = freeze_diverged(self._coefficients, self._steps)
+        if diverged is not None:
+            self.diverged |= diverged
 
     def scores(self, matrix: FloatArray) -> FloatArray:
         stored, places = np.unique(self._arrival, return_inverse=True)
@@ -166,21 +166,11 @@ class KOILStack(Stack):
 
         full = n_stored >= self._budget
         settings = settings[full]
-        heirs = own.start + _nearest(to_lost[full], self._arrival[settings, own])
+        heirs = own.start + _nearest_by_row(to_lost[full], self._arrival[settings, own])
         self._coefficients[settings, heirs] += lost[full]
 
-    def _freeze_diverged(self) -> None:
-        flat = self._coefficients.reshape(-1)
-        # The norm of all of them is an upper bound, at a small part of the price.
-        if not ddot(flat, flat) <= LARGEST_NORM**2:
-            squared_norms = np.einsum("gs,gs->g", self._coefficients, self._coefficients)
-            diverged = ~(squared_norms <= LARGEST_NORM**2)
-            self._coefficients[diverged] = 0.0
-            self._steps[diverged] = 0.0
-            self.diverged |= diverged
 
-
-def _nearest(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
+def _nearest_by_row(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
     """`support.nearest` of each row."""
     largest = similarities.max(axis=1, keepdims=True)
     is_tied = similarities >= largest - TIE * np.abs(largest)
@@ -188,7 +178,7 @@ def _nearest(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
     return first
 
 
-def _k_nearest(similarities: FloatArray, arrival: IndexArray, among: Mask, k: int) -> Mask:
+def _k_nearest_by_row(similarities: FloatArray, arrival: IndexArray, among: Mask, k: int) -> Mask:
     """`support.k_nearest` of each row, among more than k places."""
     similarities = np.where(among, similarities, -1.0)
     last = np.partition(similarities, -k, axis=1)[:, [-k]]

@@ -1,4 +1,4 @@
-"""Many settings of one linear learner, learning side by side in one pass.
+"""Many settings of `OAUCM` or `OAUCS`, learning side by side in one pass.
 
 Class moments do not depend on the weights, so all settings share them. The weights of the settings
 are the columns of a matrix, and what a learner does with a vector, a stack does with that matrix:
@@ -10,94 +10,14 @@ from __future__ import annotations
 import abc
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import ddot, dger
+from numpy.typing import ArrayLike
 
 from river_oauc import losses
+from river_oauc.experiments.paper.grids.stack import LinearStack
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.stats.moments import Moments
 
-__all__ = ["LARGEST_NORM", "LinearStack", "OAUCMStack", "OAUCSStack", "Stack"]
-
-# Weights longer than this have diverged. The largest weights that ever ranked well, on features
-# of about 1, were a thousand times shorter.
-LARGEST_NORM = 1e8
-
-
-class Stack(abc.ABC):
-    """G settings of one learner.
-
-    Weights that grow beyond `LARGEST_NORM` have diverged: they are set to zero and never move
-    again, so that the setting gives one score to everything and has an AUC of one half.
-
-    Attributes
-    ----------
-    diverged
-        Which of the settings have diverged.
-
-    """
-
-    diverged: NDArray[np.bool_]
-
-    @abc.abstractmethod
-    def learn(self, x: FloatArray, positive: bool) -> None:
-        """Let every setting learn from one example."""
-
-    @abc.abstractmethod
-    def scores(self, matrix: FloatArray) -> FloatArray:
-        """The scores of the rows of a matrix: a G × n array, a row a setting."""
-
-
-class LinearStack(Stack):
-    """G settings of one linear learner.
-
-    Parameters
-    ----------
-    size
-        Number p of features.
-    rates
-        What a step of each setting is proportional to.
-
-    Attributes
-    ----------
-    weights
-        The weights of each setting: a p × G array, a column a setting, in column-major order.
-
-    """
-
-    def __init__(self, size: int, rates: ArrayLike) -> None:
-        # A copy: the rate of a setting that has diverged becomes 0.
-        self._rates: FloatArray = np.array(rates, dtype=float)
-        n_settings = len(self._rates)
-        self.weights: FloatArray = np.zeros((size, n_settings), order="F")
-        # The same memory, as one row a setting and as one long vector.
-        self._rows: FloatArray = self.weights.T
-        self._flat: FloatArray = self._rows.reshape(-1)
-        self.diverged = np.zeros(n_settings, dtype=bool)
-
-    def learn(self, x: FloatArray, positive: bool) -> None:
-        self._move(x, 1.0 if positive else -1.0)
-        # The norm of all of them is an upper bound, at a small part of the price.
-        if not ddot(self._flat, self._flat) <= LARGEST_NORM**2:
-            self._freeze_diverged()
-
-    def scores(self, matrix: FloatArray) -> FloatArray:
-        return self._rows @ matrix.T
-
-    @abc.abstractmethod
-    def _move(self, x: FloatArray, sign: float) -> None:
-        """Change the weights for an example of the class of this sign."""
-
-    def _add(self, x: FloatArray, factors: FloatArray) -> None:
-        """Add to the weights of each setting its own multiple of `x`."""
-        # alpha, x, y, incx, incy, a, and whether x, y and a are overwritten: a += alpha x yᵀ.
-        dger(1.0, x, factors, 1, 1, self.weights, 1, 1, 1)
-
-    def _freeze_diverged(self) -> None:
-        diverged = ~(np.einsum("gj,gj->g", self._rows, self._rows) <= LARGEST_NORM**2)
-        self._rows[diverged] = 0.0
-        self._rates[diverged] = 0.0
-        self.diverged |= diverged
+__all__ = ["OAUCMStack", "OAUCSStack"]
 
 
 class _MomentStack(LinearStack):

@@ -6,11 +6,10 @@ import abc
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import ddot
 from scipy.spatial.distance import cdist
 
 from river_oauc import losses
-from river_oauc.experiments.paper.grids.oauc import LARGEST_NORM, Stack
+from river_oauc.experiments.paper.grids.stack import Stack, freeze_diverged
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.kernel.support import nearest
 
@@ -62,7 +61,7 @@ class _Width:
         self.rates = rates
         self.l2 = l2
         self.gram: FloatArray = np.zeros((slots, slots))
-        # A row a slot, a column a setting.
+        # A row per slot, a column per setting.
         self.coefficients: FloatArray = np.zeros((slots, len(members)))
 
     def similarities(self, squared_distances: FloatArray) -> FloatArray:
@@ -89,18 +88,6 @@ class _Width:
         if is_replacement:
             heir = nearest(to_lost * to_lost, arrival[own])
             self.coefficients[own.start + heir] += lost * to_lost[heir]
-
-    def freeze_diverged(self) -> NDArray[np.intp]:
-        """Stop the settings that have diverged; returns their numbers."""
-        flat = self.coefficients.reshape(-1)
-        # The norm of all of them is an upper bound, at a small part of the price.
-        if ddot(flat, flat) <= LARGEST_NORM**2:
-            return self.members[:0]
-        squared_norms = np.einsum("ij,ij->j", self.coefficients, self.coefficients)
-        diverged: NDArray[np.bool_] = ~(squared_norms <= LARGEST_NORM**2)
-        self.coefficients[:, diverged] = 0.0
-        self.rates[diverged] = 0.0
-        return self.members[diverged]
 
 
 class _KernelMomentStack(Stack):
@@ -156,7 +143,9 @@ class _KernelMomentStack(Stack):
             if queues.n_seen[not positive]:
                 coefficients = self._move(width, row, other, 1.0 if positive else -1.0)
             width.insert(slot, own, row, coefficients, queues.arrival, is_replacement)
-            self.diverged[width.freeze_diverged()] = True
+            diverged = freeze_diverged(width.coefficients.T, width.rates)
+            if diverged is not None:
+                self.diverged[width.members[diverged]] = True
 
     def _move(self, width: _Width, row: FloatArray, other: slice, sign: float) -> FloatArray:
         """Change the coefficients of the stored vectors; returns those of the new one."""
