@@ -19,7 +19,7 @@ __all__ = ["OAUCM", "OAUCS"]
 
 
 class _GradientLearner(MomentClassifier):
-    """One gradient step per example, on a loss of its margin over the moments of the other class."""
+    """A gradient step per example, on a loss of its margin over the moments of the other class."""
 
     def __init__(self, l2: float, lr: LearningRate, prior: str, max_features: int) -> None:
         super().__init__(prior, max_features)
