@@ -247,6 +247,27 @@ def test_the_calibration_follows_the_class_means_and_nearly_the_variance(learner
     assert np.quantile(factors[16:], 0.95) < 2.0
 
 
+@pytest.mark.parametrize(
+    ("n_fits", "wait"), [(0, 1), (14, 1), (15, 2), (160, 11), (1006, 63), (1007, 64), (10**6, 64)]
+)
+@both_learners
+def test_the_calibration_is_fitted_ever_less_often_but_never_forgotten(learner, n_fits, wait):
+    """The longest wait is reached after more than 30,000 examples: here the count is set."""
+    x, y = gaussian_stream(300, 3, 0.3, seed=6)
+    model = learner()
+    learn(model, x[:100], y[:100])
+    fits = []
+    for t in range(100, 300):
+        # Between two fits the midpoint moves, and the slope stays.
+        slope = model._calibration.slope
+        if not fits:
+            model._n_fits = n_fits
+        learn(model, x[t : t + 1], y[t : t + 1])
+        if model._calibration.slope != slope:
+            fits.append(t)
+    assert fits[1] - fits[0] == wait
+
+
 @both_learners
 @pytest.mark.parametrize("share", [0.02, 0.2])
 def test_empirical_probabilities_mean_frequencies(learner, share):
