@@ -304,10 +304,26 @@ def test_river_checks_behind_a_scaler(make: Factory, scaler: type[base.Transform
 
 @each_case
 def test_shuffled_features_have_no_impact_50_times_in_a_row(make: Factory) -> None:
-    stream = list(datasets.Phishing().take(100))
-    for seed in range(50):
-        random.seed(seed)
-        checks.common.check_shuffle_features_no_impact(make(), stream)
+    """river's check shuffles once, and what rounding does to a tie shows only now and then.
+
+    The order in which the names turn up first is all that can make a difference, and only to
+    rounding; so the columns of a batch are shuffled, which takes less time.
+    """
+    examples = list(datasets.Phishing().take(100))
+    X, y = pd.DataFrame([x for x, _ in examples]), pd.Series([y for _, y in examples])
+
+    def predicted(names: list[str]) -> np.ndarray:
+        model, shuffled = make(), X[names]
+        model.learn_many(shuffled[:60], y[:60])
+        early = model.predict_proba_many(shuffled[60:])
+        model.learn_many(shuffled[60:], y[60:])
+        return np.vstack((early, model.predict_proba_many(shuffled[:40])))
+
+    expected = predicted(list(X))
+    rng = random.Random(1)
+    for _ in range(50):
+        # As close as river asks for.
+        np.testing.assert_allclose(predicted(rng.sample(list(X), len(X.columns))), expected, 1e-6)
 
 
 @each_case
@@ -664,6 +680,7 @@ examples_of_any_size = st.lists(
 
 
 @each_case
+@settings(max_examples=20)
 @given(examples=examples_of_any_size)
 def test_whatever_is_learned_predictions_are_finite(
     make: Factory, examples: list[tuple[dict[str, float], bool, float]]
@@ -687,6 +704,7 @@ def test_whatever_is_learned_predictions_are_finite(
 
 
 @each_class
+@settings(max_examples=20)
 @given(examples=examples_of_any_size)
 def test_a_batch_is_learned_up_to_the_row_that_is_refused(
     make: Factory, examples: list[tuple[dict[str, float], bool, float]]
@@ -805,6 +823,7 @@ def queries(bound: float) -> st.SearchStrategy[list[dict[str, float]]]:
 
 
 @each_case
+@settings(max_examples=20)
 @given(queries=queries(20.0))
 def test_probability_is_strictly_increasing_in_the_score(
     make: Factory, queries: list[dict[str, float]]
@@ -823,6 +842,7 @@ def test_probability_is_strictly_increasing_in_the_score(
 
 
 @each_case
+@settings(max_examples=10)
 @given(queries=queries(1e49))
 def test_probability_never_decreases_in_the_score(
     make: Factory, queries: list[dict[str, float]]
@@ -1005,7 +1025,6 @@ def test_every_classifier_has_wild_parameters() -> None:
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 @given(data=st.data(), stream=WILD_EXAMPLES)
-@settings(max_examples=80, deadline=None)
 def test_after_any_finite_example_a_model_is_finite_or_unchanged(
     cls: type[OnlineAUCClassifier], data: st.DataObject, stream: list[tuple[Any, bool, float]]
 ) -> None:
@@ -1045,8 +1064,8 @@ chunks_of_columns = st.lists(
 )
 
 
-@each_class
-@settings(max_examples=15)
+@each_case_in_frames
+@settings(max_examples=8)
 @given(chunks=chunks_of_columns)
 def test_learn_many_is_the_loop_of_learn_one(
     make: Factory, backend: Backend, chunks: list[tuple[int, list[str]]]
