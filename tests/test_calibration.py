@@ -86,7 +86,7 @@ def test_a_higher_score_never_has_a_lower_probability(gap, middle, variance, log
 def test_the_tails_join_the_middle_without_a_jump(calibration):
     edges = np.arange(-10.0, 10.0, 1e-3)
     probabilities = calibration.probabilities(scores_with_logits(calibration, edges))
-    # The sigmoid rises by a quarter a logit at most, and its tails by less.
+    # The sigmoid rises by a quarter per logit at most, and its tails by less.
     assert np.max(np.diff(probabilities)) <= 0.2501e-3
 
 

@@ -185,12 +185,16 @@ QUICK = ("OKAUCM", "OKAUCS", "KOIL-l1-fifo", "KOIL-l2-reservoir")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in CASES]
+    ("name", "n"),
+    [(name, 150) for name in QUICK]
+    + [pytest.param(name, 400, marks=pytest.mark.slow) for name in CASES],
 )
-def test_with_a_budget_of_twenty_it_is_the_plain_loop(name):
+def test_with_a_budget_of_twenty_it_is_the_plain_loop(name, n):
     make, make_slow = CASES[name]
     kernel, formula = KERNELS["RBF"]
-    assert_follows(make(kernel, 20), make_slow(formula, 20), random_stream(400, 3, seed=1))
+    model = make(kernel, 20)
+    assert_follows(model, make_slow(formula, 20), random_stream(n, 3, seed=1))
+    assert model.support.n == [20, 20]
 
 
 @pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])

@@ -1,6 +1,6 @@
 """Models that were pickled once are still read, and say the same.
 
-The pickles are in `tests/fixtures`, a directory a format. Those of the current format are made by
+The pickles are in `tests/fixtures`, a directory per format. Those of the current format are made by
 
     python tests/fixtures/make.py
 

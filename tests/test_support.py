@@ -166,21 +166,21 @@ def test_it_holds_what_plain_lists_hold(
 
 @each_kernel
 @each_policy
-def test_the_gram_matrix_is_in_step_after_ten_thousand_insertions_and_removals(
+def test_the_gram_matrix_is_in_step_after_thousands_of_insertions_and_removals(
     kernel, formula, policy
 ):
     rng = np.random.default_rng(0)
     support = SupportSet(kernel, (12, 20), policy, seed=0)
     support.resize(3)
     n_insertions = 0
-    while n_insertions < 10_000:
+    while n_insertions < 2_000:
         positive = bool(rng.random() < 0.3)
         # The reservoir is told each time that it is young: else it would soon take in no more.
         support.n_offered = list(support.budgets)
         newest = support.arrival.max()
         offer(support, rng.normal(size=3), positive, coefficient=rng.normal())
         n_insertions += support.arrival.max() > newest
-        if n_insertions in (1, 10, 100, 1_000, 9_999):
+        if n_insertions in (1, 10, 100, 1_000):
             assert_gram_is_in_step(support, formula)
     assert support.n == [12, 20]
     assert_gram_is_in_step(support, formula)
