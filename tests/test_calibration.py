@@ -107,6 +107,13 @@ def test_a_probability_is_one_whatever_the_scores(
     assert 0.0 <= calibration.probability(score) <= 1.0
 
 
+@pytest.mark.parametrize(("gap", "is_one_score"), [(1e-149, False), (1e-151, True)])
+def test_scores_that_hardly_differ_are_one_score(gap, is_one_score):
+    """No slope would be steep enough to tell them apart and still a double."""
+    # Of one score, a plain sigmoid is all that can be made.
+    assert (fitted(gap, -gap, variance=gap**2).slope == 1.0) is is_one_score
+
+
 # One score or many ---------------------------------------------------------------------------
 
 
