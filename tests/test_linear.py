@@ -150,6 +150,22 @@ def test_one_class_alone_does_not_move_the_weights(learner):
     assert model.predict_proba_one(features(x[0])) == {False: 0.5, True: 0.5}
 
 
+@both_learners
+def test_a_variance_that_rounds_below_zero(learner):
+    """The negatives lie on a line, and the weights are at right angles to it."""
+    line = np.array([0.3, -1.1, 0.7])
+    n_below_zero = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = learner()
+        learn(model, rng.normal(size=(20, 1)) * line, np.zeros(20, dtype=bool))
+        model._weights = weights = np.cross(line, rng.normal(size=3))
+        n_below_zero += weights @ model.moments[False].cov_dot(weights) < 0.0
+        model.learn_one(features(rng.normal(size=3)), True)
+        assert all(map(math.isfinite, numbers_in(model)))
+    assert n_below_zero
+
+
 # What is public ------------------------------------------------------------------------------
 
 
