@@ -530,6 +530,7 @@ REFUSED_FEATURES = {
     "1e200": 1e200,
     "10**400": 10**400,
     "complex": 1j,
+    "timedelta": np.timedelta64(5, "s"),
     "list": [1.0],
     "dict": {},
     "array": np.array([1.0, 2.0]),
