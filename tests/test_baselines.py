@@ -444,6 +444,16 @@ def test_the_slope_is_about_that_of_the_stored_examples(make):
     assert np.quantile(factors, 0.95) < 2.5
 
 
+def test_the_spread_of_the_scores_is_that_of_the_last_hundred_or_so():
+    scored_class = Perceptron()._positive
+    for _ in range(1_000):
+        scored_class.add_score(2.0, squared_norm=1.0)
+    assert scored_class.spread == pytest.approx(4.0)
+    for _ in range(100):
+        scored_class.add_score(0.0, squared_norm=1.0)
+    assert scored_class.spread == pytest.approx(4.0 * 0.99**100)
+
+
 @each_baseline
 def test_the_probability_is_an_increasing_function_of_the_score(make):
     stream = random_stream(300, 3, 0.2, seed=11)

@@ -397,6 +397,16 @@ def test_a_perceptron_that_would_leave_the_range_is_refused() -> None:
     assert_sound(model, [{"a": 9e49}, {"a": 1.0}])
 
 
+def test_a_threshold_that_would_leave_the_range_is_refused() -> None:
+    """Even if the weights stay where they are."""
+    model = learn(OLUBAUC(lr=1e30), [({"a": 0.0}, True)])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="step is too large"):
+        model.learn_one({"a": 0.0}, False, w=1e30)
+    assert pickle.dumps(model) == before
+    assert_sound(model, [{"a": 1.0}])
+
+
 @pytest.mark.parametrize("kind", LARGE_STREAMS)
 def test_auto_oaucm_refuses_nothing(kind: str) -> None:
     """It cannot diverge, whatever the features and their importance."""
