@@ -460,6 +460,19 @@ def fading_weights(n: int, memory: int) -> np.ndarray:
     return rates * np.append(np.cumprod((1.0 - rates)[:0:-1])[::-1], 1.0)
 
 
+@pytest.mark.parametrize("learner", [OKAUCM, OKAUCS, KOIL])
+def test_probabilities_are_those_of_scores_above_the_level_of_their_time(learner):
+    """A score counts as it was before its example was learned, and above the level of then."""
+    model, statistics, expected = learner(RBF(0.5), budget=10), ScoreStatistics(), Calibration()
+    for x, y, w in random_stream(150, 3, seed=22):
+        if w:
+            statistics.add(model.score_one(features(x)) - model._level, y)
+            learn(model, [(x, y, w)])
+            statistics.fit(expected, model._level)
+        for name in ("slope", "midpoint"):
+            assert getattr(model._calibration, name) == pytest.approx(getattr(expected, name))
+
+
 @pytest.mark.parametrize("n", [2, 29, 31, 400])
 @pytest.mark.parametrize("level", [0.0, -3.0])
 def test_statistics_of_scores_are_fading_averages_in_units_of_the_recent_scores(n, level):

@@ -332,6 +332,16 @@ def test_of_two_equally_similar_vectors_the_older_inherits(compensation, expecte
     assert support.coefficients[slots] == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.parametrize(("unit", "inherited"), [(1e3, 0.5), (1e-20, 0.5), (1e-26, 0.0)])
+def test_the_unit_of_the_features_makes_no_difference_until_they_are_next_to_nothing(
+    unit, inherited
+):
+    support = SupportSet(Linear(), (2, 2))
+    for value in (1.0, 2.0, 4.0):
+        offer(support, np.array([unit * value]), True, 1.0)
+    assert support.coefficients[support.slots(True)] == pytest.approx([1.0, 1.0 + inherited])
+
+
 def test_a_vector_of_norm_zero_inherits_nothing():
     support = SupportSet(Linear(), (1, 2))
     for value, coefficient in ((1.0, 3.0), (0.0, 0.0), (2.0, 0.0)):
