@@ -498,6 +498,20 @@ def test_other_labels_in_a_batch_are_refused(make: Factory, label: Any) -> None:
         assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("label", [2, -2, 0.5, math.nan], ids=repr)
+@each_family
+def test_other_numbers_as_labels_of_a_batch_are_refused(
+    make: Factory, backend: Backend, label: float
+) -> None:
+    X = backend.frame({"x0": [1.0, 2.0, 3.0], "new": [1.0, 2.0, 3.0]})
+    y = backend.series([type(label)(0), label, type(label)(1)])
+    for model in models_at_all_stages(make):
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=f"the label is {label!r}"):
+            model.learn_many(X, y)
+        assert pickle.dumps(model) == before
+
+
 # Features --------------------------------------------------------------------------------------
 
 FEATURE_KINDS: dict[str, Callable[[int], Any]] = {
@@ -1115,7 +1129,7 @@ def test_learn_many_with_one_weight_for_all(make: Factory, backend: Backend, w: 
 def frames_of_odd_types() -> dict[str, Any]:
     """Frames of the same few integers, so that every type can hold them."""
     rng = random.Random(4)
-    a, b, c = ([rng.randrange(2) for _ in range(30)] for _ in range(3))
+    a, b, c = ([rng.choice(values) for _ in range(30)] for values in ([-2, 1], [0, 1], [-1, 2]))
     bits = [bool(value) for value in b]
     decimals = [Decimal(value) for value in a]
     return {
