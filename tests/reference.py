@@ -11,8 +11,8 @@ Conventions shared by all of them:
 
 - `t` counts the examples received, the current one included, and counts 1 whatever the weight. An
   example of weight 0 changes nothing at all, `t` included.
-- `lr=None` is the step size `1 / (l2 * t)`, a float a constant step size, and a function is called
-  with the number of examples received *before* this one (0, 1, 2, ...).
+- `lr=None` is the step size `1 / (l2 * t)`, a float is a constant step size, and a function is
+  called with the number of examples received *before* this one (0, 1, 2, ...).
 - The importance weight multiplies the gradient of the loss and never the shrink `1 - eta * l2`.
 - Ties go to the vector that arrived first.
 

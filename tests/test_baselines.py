@@ -444,6 +444,27 @@ def test_the_slope_is_about_that_of_the_stored_examples(make):
     assert np.quantile(factors, 0.95) < 2.5
 
 
+def test_the_first_example_of_a_class_says_nothing_of_its_spread():
+    """There is no mean yet that it could deviate from."""
+    model = Perceptron()
+    for _ in range(2):
+        model.learn_one({"a": 3.0}, False)
+    model.learn_one({"a": -5.0}, True)
+    assert model._positive.spread == 0.0
+    model.learn_one({"a": -4.0}, True)
+    assert model._positive.spread == pytest.approx(1.0)
+
+
+def test_the_spread_of_the_scores_is_that_of_the_last_hundred_or_so():
+    scored_class = Perceptron()._positive
+    for _ in range(1_000):
+        scored_class.add_score(2.0, squared_norm=1.0)
+    assert scored_class.spread == pytest.approx(4.0)
+    for _ in range(100):
+        scored_class.add_score(0.0, squared_norm=1.0)
+    assert scored_class.spread == pytest.approx(4.0 * 0.99**100)
+
+
 @each_baseline
 def test_the_probability_is_an_increasing_function_of_the_score(make):
     stream = random_stream(300, 3, 0.2, seed=11)

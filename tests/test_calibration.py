@@ -86,7 +86,7 @@ def test_a_higher_score_never_has_a_lower_probability(gap, middle, variance, log
 def test_the_tails_join_the_middle_without_a_jump(calibration):
     edges = np.arange(-10.0, 10.0, 1e-3)
     probabilities = calibration.probabilities(scores_with_logits(calibration, edges))
-    # The sigmoid rises by a quarter a logit at most, and its tails by less.
+    # The sigmoid rises by a quarter per logit at most, and its tails by less.
     assert np.max(np.diff(probabilities)) <= 0.2501e-3
 
 
@@ -105,6 +105,13 @@ def test_a_probability_is_one_whatever_the_scores(
     calibration = fitted(mean_positive, mean_negative, deviation**2, odds, prior)
     assert math.isfinite(calibration.slope) and calibration.slope > 0.0
     assert 0.0 <= calibration.probability(score) <= 1.0
+
+
+@pytest.mark.parametrize(("gap", "is_one_score"), [(1e-149, False), (1e-151, True)])
+def test_scores_that_hardly_differ_are_one_score(gap, is_one_score):
+    """No slope would be steep enough to tell them apart and still a double."""
+    # Of one score, a plain sigmoid is all that can be made.
+    assert (fitted(gap, -gap, variance=gap**2).slope == 1.0) is is_one_score
 
 
 # One score or many ---------------------------------------------------------------------------

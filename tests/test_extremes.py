@@ -34,6 +34,7 @@ from river_oauc.calibration import Calibration
 from river_oauc.kernels import RBF, Linear, Polynomial
 from river_oauc.linear.classifier import LinearClassifier, MomentClassifier
 from river_oauc.metrics import ExactROCAUC
+from river_oauc.stats.moments import ForgettingMoments
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -396,6 +397,16 @@ def test_a_perceptron_that_would_leave_the_range_is_refused() -> None:
     assert_sound(model, [{"a": 9e49}, {"a": 1.0}])
 
 
+def test_a_threshold_that_would_leave_the_range_is_refused() -> None:
+    """Even if the weights stay where they are."""
+    model = learn(OLUBAUC(lr=1e30), [({"a": 0.0}, True)])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="step is too large"):
+        model.learn_one({"a": 0.0}, False, w=1e30)
+    assert pickle.dumps(model) == before
+    assert_sound(model, [{"a": 1.0}])
+
+
 @pytest.mark.parametrize("kind", LARGE_STREAMS)
 def test_auto_oaucm_refuses_nothing(kind: str) -> None:
     """It cannot diverge, whatever the features and their importance."""
@@ -405,6 +416,16 @@ def test_auto_oaucm_refuses_nothing(kind: str) -> None:
         for x, y, w in zip(as_dicts(rows), LABELS, weights, strict=False):
             model.learn_one(x, y, w)
             assert_sound(model, [x, {"x0": 1e50}, {"x2": -1e50}])
+
+
+def test_moments_that_forget_are_finite_however_large_the_vectors() -> None:
+    """Their weights grow from one vector to the next, and are divided in time."""
+    moments = ForgettingMoments(size=2, memory=2.0)
+    for t in range(1_500):
+        moments.update(np.array([1e50, -1e49 if t % 2 else 1e49]), w=1e50)
+        assert np.isfinite(moments.cov_dot(np.array([1.0, 1.0]))).all()
+    assert moments.n == pytest.approx(2e50)
+    assert moments.covariance.diagonal() == pytest.approx([0.0, 8 / 9 * 1e98])
 
 
 # Scores beyond the range of their probabilities ------------------------------------------------

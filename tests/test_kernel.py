@@ -185,12 +185,16 @@ QUICK = ("OKAUCM", "OKAUCS", "KOIL-l1-fifo", "KOIL-l2-reservoir")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in CASES]
+    ("name", "n"),
+    [(name, 150) for name in QUICK]
+    + [pytest.param(name, 400, marks=pytest.mark.slow) for name in CASES],
 )
-def test_with_a_budget_of_twenty_it_is_the_plain_loop(name):
+def test_with_a_budget_of_twenty_it_is_the_plain_loop(name, n):
     make, make_slow = CASES[name]
     kernel, formula = KERNELS["RBF"]
-    assert_follows(make(kernel, 20), make_slow(formula, 20), random_stream(400, 3, seed=1))
+    model = make(kernel, 20)
+    assert_follows(model, make_slow(formula, 20), random_stream(n, 3, seed=1))
+    assert model.support.n == [20, 20]
 
 
 @pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])
@@ -454,6 +458,19 @@ def fading_weights(n: int, memory: int) -> np.ndarray:
     """Of n values in an average that a new value enters with 1/t, but with 1/memory at least."""
     rates = 1.0 / np.minimum(np.arange(1, n + 1), memory)
     return rates * np.append(np.cumprod((1.0 - rates)[:0:-1])[::-1], 1.0)
+
+
+@pytest.mark.parametrize("learner", [OKAUCM, OKAUCS, KOIL])
+def test_probabilities_are_those_of_scores_above_the_level_of_their_time(learner):
+    """A score counts as it was before its example was learned, and above the level of then."""
+    model, statistics, expected = learner(RBF(0.5), budget=10), ScoreStatistics(), Calibration()
+    for x, y, w in random_stream(150, 3, seed=22):
+        if w:
+            statistics.add(model.score_one(features(x)) - model._level, y)
+            learn(model, [(x, y, w)])
+            statistics.fit(expected, model._level)
+        for name in ("slope", "midpoint"):
+            assert getattr(model._calibration, name) == pytest.approx(getattr(expected, name))
 
 
 @pytest.mark.parametrize("n", [2, 29, 31, 400])

@@ -150,6 +150,22 @@ def test_one_class_alone_does_not_move_the_weights(learner):
     assert model.predict_proba_one(features(x[0])) == {False: 0.5, True: 0.5}
 
 
+@both_learners
+def test_a_variance_that_rounds_below_zero(learner):
+    """The negatives lie on a line, and the weights are at right angles to it."""
+    line = np.array([0.3, -1.1, 0.7])
+    n_below_zero = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = learner()
+        learn(model, rng.normal(size=(20, 1)) * line, np.zeros(20, dtype=bool))
+        model._weights = weights = np.cross(line, rng.normal(size=3))
+        n_below_zero += weights @ model.moments[False].cov_dot(weights) < 0.0
+        model.learn_one(features(rng.normal(size=3)), True)
+        assert all(map(math.isfinite, numbers_in(model)))
+    assert n_below_zero
+
+
 # What is public ------------------------------------------------------------------------------
 
 
@@ -245,6 +261,27 @@ def test_the_calibration_follows_the_class_means_and_nearly_the_variance(learner
     np.testing.assert_allclose(factors[:16], 1.0, rtol=1e-8)
     assert np.median(factors[16:]) < 1.1
     assert np.quantile(factors[16:], 0.95) < 2.0
+
+
+@pytest.mark.parametrize(
+    ("n_fits", "wait"), [(0, 1), (14, 1), (15, 2), (160, 11), (1006, 63), (1007, 64), (10**6, 64)]
+)
+@both_learners
+def test_the_calibration_is_fitted_ever_less_often_but_never_forgotten(learner, n_fits, wait):
+    """The longest wait is reached after more than 30,000 examples: here the count is set."""
+    x, y = gaussian_stream(300, 3, 0.3, seed=6)
+    model = learner()
+    learn(model, x[:100], y[:100])
+    fits = []
+    for t in range(100, 300):
+        # Between two fits the midpoint moves, and the slope stays.
+        slope = model._calibration.slope
+        if not fits:
+            model._n_fits = n_fits
+        learn(model, x[t : t + 1], y[t : t + 1])
+        if model._calibration.slope != slope:
+            fits.append(t)
+    assert fits[1] - fits[0] == wait
 
 
 @both_learners

@@ -1,6 +1,6 @@
 """Models that were pickled once are still read, and say the same.
 
-The pickles are in `tests/fixtures`, a directory a format. Those of the current format are made by
+The pickles are in `tests/fixtures`, a directory per format. Those of the current format are made by
 
     python tests/fixtures/make.py
 
@@ -179,6 +179,9 @@ def test_copies_have_the_same_attributes_and_no_other(
     twin = copied(model)
     assert type(twin) is type(model)
     assert vars(twin).keys() == vars(model).keys()
+    # A lock is no part of the state: each has its own.
+    assert twin._lock is not model._lock
+    assert "_lock" not in twin.__getstate__()
     x, _ = examples(1)[0]
     assert twin.predict_proba_one(x) == model.predict_proba_one(x)
 

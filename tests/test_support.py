@@ -166,21 +166,21 @@ def test_it_holds_what_plain_lists_hold(
 
 @each_kernel
 @each_policy
-def test_the_gram_matrix_is_in_step_after_ten_thousand_insertions_and_removals(
+def test_the_gram_matrix_is_in_step_after_thousands_of_insertions_and_removals(
     kernel, formula, policy
 ):
     rng = np.random.default_rng(0)
     support = SupportSet(kernel, (12, 20), policy, seed=0)
     support.resize(3)
     n_insertions = 0
-    while n_insertions < 10_000:
+    while n_insertions < 2_000:
         positive = bool(rng.random() < 0.3)
         # The reservoir is told each time that it is young: else it would soon take in no more.
         support.n_offered = list(support.budgets)
         newest = support.arrival.max()
         offer(support, rng.normal(size=3), positive, coefficient=rng.normal())
         n_insertions += support.arrival.max() > newest
-        if n_insertions in (1, 10, 100, 1_000, 9_999):
+        if n_insertions in (1, 10, 100, 1_000):
             assert_gram_is_in_step(support, formula)
     assert support.n == [12, 20]
     assert_gram_is_in_step(support, formula)
@@ -330,6 +330,16 @@ def test_of_two_equally_similar_vectors_the_older_inherits(compensation, expecte
     slots = by_age(support, True)
     assert support.vectors[slots, 0].tolist() == [*sides, 9.0]
     assert support.coefficients[slots] == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(("unit", "inherited"), [(1e3, 0.5), (1e-20, 0.5), (1e-26, 0.0)])
+def test_the_unit_of_the_features_makes_no_difference_until_they_are_next_to_nothing(
+    unit, inherited
+):
+    support = SupportSet(Linear(), (2, 2))
+    for value in (1.0, 2.0, 4.0):
+        offer(support, np.array([unit * value]), True, 1.0)
+    assert support.coefficients[support.slots(True)] == pytest.approx([1.0, 1.0 + inherited])
 
 
 def test_a_vector_of_norm_zero_inherits_nothing():
