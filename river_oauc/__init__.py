@@ -8,6 +8,7 @@ from river_oauc.kernel.okauc import OKAUCM, OKAUCS
 from river_oauc.linear.first_order import OLUBAUC, PAI, Perceptron
 from river_oauc.linear.oam import OAM
 from river_oauc.linear.oauc import OAUCM, OAUCS
+from river_oauc.linear.sparse import SparseOAUCM
 
 __all__ = [
     "KOIL",
@@ -20,6 +21,7 @@ __all__ = [
     "PAI",
     "AutoOAUCM",
     "Perceptron",
+    "SparseOAUCM",
 ]
 
 __version__ = "0.1.0"

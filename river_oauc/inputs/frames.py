@@ -17,7 +17,7 @@ from river_oauc.inputs.limits import MAX_NORM, complaint_about, shown
 if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoSeries
 
-__all__ = ["RowCount", "read_features", "read_labels", "read_weights"]
+__all__ = ["RowCount", "is_numeric", "read_features", "read_labels", "read_weights"]
 
 # numpy's letters for booleans, integers with and without a sign, and floats.
 _NUMERIC_KINDS = "biuf"
@@ -27,19 +27,24 @@ def read_features(frame: nw.DataFrame[typing.Any]) -> FloatArray:
     """The values of a data frame; NaN where it has none."""
     if not frame.columns:
         return np.zeros((len(frame), 0))
-    if _is_numeric(frame):
+    if _all_numeric(frame):
         matrix: FloatArray = dataframe.to_numpy(frame)
         return matrix
     columns = [_read_column(name, frame.get_column(name)) for name in frame.columns]
     return np.column_stack(columns)
 
 
-def _is_numeric(frame: nw.DataFrame[typing.Any]) -> bool:
+def is_numeric(dtype: nw.dtypes.DType) -> bool:
+    """Whether a column of this type holds numbers or booleans."""
+    return dtype.is_numeric() or dtype == nw.Boolean
+
+
+def _all_numeric(frame: nw.DataFrame[typing.Any]) -> bool:
     """Whether all columns are of numbers or booleans."""
     if frame.implementation.is_pandas():
         # A third of the time that the schema takes.
         return all(dtype.kind in _NUMERIC_KINDS for dtype in set(frame.to_native().dtypes))
-    return all(dtype.is_numeric() or dtype == nw.Boolean for dtype in frame.schema.values())
+    return all(map(is_numeric, frame.schema.values()))
 
 
 def _read_column(name: str, column: nw.Series[typing.Any]) -> FloatArray:

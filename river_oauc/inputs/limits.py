@@ -7,6 +7,7 @@ import numbers
 import reprlib
 import struct
 import typing
+from collections.abc import Mapping
 
 import numpy as np
 from river import base
@@ -87,9 +88,18 @@ def complaint_about(value: typing.Any, nan_is_absent: bool = False) -> str | Non
     return None
 
 
-def refusal_of(x: Features, nan_is_absent: bool = False) -> ValueError:
+def refusal_of(
+    x: Features, nan_is_absent: bool = False, strings_are_categories: bool = False
+) -> ValueError:
     """The error that names the feature because of which `x` is refused, and says what to do."""
+    if not isinstance(x, Mapping):
+        return ValueError(
+            f"the features are {shown(x)}, a {type(x).__name__}: they must be a dict of names and "
+            "values; the rows of a data frame go to learn_many and predict_proba_many"
+        )
     for name, value in x.items():
+        if strings_are_categories and isinstance(value, str):
+            continue
         complaint = complaint_about(value, nan_is_absent)
         if complaint:
             return ValueError(f"feature {shown(name)} {complaint}")

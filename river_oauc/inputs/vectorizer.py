@@ -21,7 +21,6 @@ from river_oauc.inputs.limits import (
     NOT_REAL,
     Features,
     refusal_of,
-    shown,
 )
 
 __all__ = ["Vectorizer"]
@@ -151,10 +150,7 @@ class Vectorizer:
     def _encode_by_name(self, x: Features, lenient: bool) -> FloatArray | None:
         """The same for keys in any order, and for values of which some are to be left out."""
         if not isinstance(x, Mapping):
-            raise ValueError(
-                f"the features are {shown(x)}, a {type(x).__name__}: they must be a dict of names "
-                "and numbers; the rows of a data frame go to learn_many and predict_proba_many"
-            )
+            raise refusal_of(x)
         if not _PLAIN.issuperset(map(type, x.values())) and any(
             isinstance(value, NOT_REAL) for value in x.values()
         ):
