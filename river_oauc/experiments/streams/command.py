@@ -82,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
         if (name, args.limit, model, seed) not in done
     ]
     with progress_bar("streams") as bar, args.results.open("a", encoding="utf-8") as lines:
+        # A run that was killed may have left half a line.
+        lines.write("" if _ends_a_line(args.results) else "\n")
         task = bar.add_task("", total=len(cells))
         for name, model, seed in cells:
             with threadpool_limits(1):
@@ -132,6 +134,11 @@ def read_results(path: pathlib.Path) -> dict[tuple[str, int, str, int], dict[str
                 continue
             results[cell["stream"], cell["limit"], cell["model"], cell["seed"]] = cell
     return results
+
+
+def _ends_a_line(path: pathlib.Path) -> bool:
+    text = path.read_bytes()
+    return not text or text.endswith(b"\n")
 
 
 def _rows(
