@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from river_oauc.auto.oauc import AutoOAUCM
+from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
 from river_oauc.kernel.koil import KOIL
 from river_oauc.kernel.okauc import OKAUCM, OKAUCS
 from river_oauc.linear.first_order import OLUBAUC, PAI, Perceptron
@@ -20,6 +20,7 @@ __all__ = [
     "OLUBAUC",
     "PAI",
     "AutoOAUCM",
+    "AutoOKAUCM",
     "Perceptron",
     "SparseOAUCM",
 ]

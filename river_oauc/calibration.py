@@ -71,14 +71,8 @@ class Calibration:
         mean_negative: float,
         variance: float,
         odds: float,
-        separation: float | None = None,
     ) -> None:
-        """Set the map from the scores' class means, their variance, and the odds of a positive.
-
-        Examples that have been learned look further apart than new ones will be. Where it is known
-        how many standard deviations apart the class means of new scores are, that is the
-        `separation`.
-        """
+        """Set the map from the scores' class means, their variance, and the odds of a positive."""
         self.midpoint = 0.5 * (mean_positive + mean_negative)
         gap = mean_positive - mean_negative
         deviation = math.sqrt(variance)
@@ -89,8 +83,7 @@ class Calibration:
         if deviation < _SMALLEST_DEVIATION:
             self.slope = 1.0
         else:
-            if separation is None:
-                separation = gap / deviation
+            separation = gap / deviation
             if separation < _NARROWEST:
                 separation = _NARROWEST
             elif separation > _WIDEST:

@@ -110,10 +110,10 @@ def test_predictions_come_from_whole_states_for_long(cls: type[OnlineAUCClassifi
 
 
 def test_a_batch_lets_others_predict_between_its_rows() -> None:
-    examples = growing_stream(400)
+    examples = growing_stream(4_000)
     X = pd.DataFrame([x for x, _ in examples]).fillna(0.0)
     y = pd.Series([label for _, label in examples])
-    model = river_oauc.OAUCM()
+    model = make(river_oauc.OKAUCM)
     learning = threading.Thread(target=model.learn_many, args=(X, y))
     learning.start()
     seen = set()
@@ -121,7 +121,7 @@ def test_a_batch_lets_others_predict_between_its_rows() -> None:
         seen.add(model.predict_proba_one(PROBE)[True])
     learning.join()
     assert len(seen) > 3
-    alone = river_oauc.OAUCM()
+    alone = make(river_oauc.OKAUCM)
     alone.learn_many(X, y)
     assert pickle.dumps(model) == pickle.dumps(alone)
 

@@ -77,11 +77,12 @@ class BenchmarkDataset(base.FileDataset):
 
     The data are in a file `<name>.svm.xz`, `<name>` being the class name in lower case: xz of
     LIBSVM text with labels +1 and -1. It is looked for in the directory that the environment
-    variable `RIVER_OAUC_DATA` names, then in river's data directory (`<class name>/` below
-    `$RIVER_DATA` or `~/river_data`). If it is in neither, the published files are downloaded and
-    the file is made from them, in river's data directory. Published files that lie there already,
-    put there by hand, are used instead of the network. The checksum is verified each time a file
-    is made or read. If the variable is set and names no directory, no set is read.
+    variable `RIVER_OAUC_DATA` names and in `datasets` below it, then in river's data directory
+    (`<class name>/` below `$RIVER_DATA` or `~/river_data`). If it is in none of them, the published
+    files are downloaded and the file is made from them, in river's data directory. Published files
+    that lie there already, put there by hand, are used instead of the network. The checksum is
+    verified each time a file is made or read. If the variable is set and names no directory, no set
+    is read.
 
     Nothing is kept in memory between two iterations: each one reads the file again, which takes
     from a millisecond to some tenths of a second.
@@ -199,7 +200,12 @@ class BenchmarkDataset(base.FileDataset):
         """The files to read from, the preferred one first."""
         shared = os.environ.get(DIRECTORY_VARIABLE)
         if shared and self.directory is None:
-            return [pathlib.Path(os.path.expanduser(shared), self.filename), self._destination]
+            directory = pathlib.Path(os.path.expanduser(shared))
+            return [
+                directory / self.filename,
+                directory / "datasets" / self.filename,
+                self._destination,
+            ]
         return [self._destination]
 
     def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:

@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     from river_oauc.experiments import datasets_command, speed
     from river_oauc.experiments.compare import command as compare
     from river_oauc.experiments.paper import command as tables
+    from river_oauc.experiments.streams import command as streams
 
     parser = _Parser(
         prog="river-oauc", description="Online AUC maximisation for river, on your machine."
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, summary in (
         ("compare", compare, "our learners against river's on a set or on your own CSV file"),
+        ("streams", streams, "learners on real streams, and on the benchmark sets as streams"),
         ("speed", speed, "what a step of each learner costs"),
         ("datasets", datasets_command, "the paper's benchmark sets, and which of them are here"),
         ("tables", tables, "the paper's tables, computed here and set beside the paper's"),

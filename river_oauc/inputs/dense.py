@@ -39,9 +39,13 @@ class DenseClassifier(OnlineAUCClassifier):
 
     """
 
+    # Whether a learner takes NaN for a value that is not known. Otherwise a NaN is refused in
+    # learning, and an absent feature in predicting.
+    _TAKES_MISSING = False
+
     def __init__(self, prior: str) -> None:
         super().__init__(prior)
-        self._vectorizer = Vectorizer()
+        self._vectorizer = Vectorizer(self._TAKES_MISSING)
 
     @abc.abstractmethod
     def _score(self, x: FloatArray) -> float:
@@ -123,7 +127,8 @@ class DenseClassifier(OnlineAUCClassifier):
 
     def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
         matrix = read_features(frame)
-        matrix = np.where(np.isnan(matrix), 0.0, matrix)
+        if not self._TAKES_MISSING:
+            matrix = np.where(np.isnan(matrix), 0.0, matrix)
         self._vectorizer.check_matrix(matrix, frame.columns)
         return self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
 

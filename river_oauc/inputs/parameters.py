@@ -7,8 +7,17 @@ import numbers
 import typing
 
 from river import optim
+from river.utils import pretty
 
-__all__ = ["LearningRate", "check_choice", "check_count", "check_number", "check_step", "step_size"]
+__all__ = [
+    "LearningRate",
+    "check_choice",
+    "check_count",
+    "check_n_features",
+    "check_number",
+    "check_step",
+    "step_size",
+]
 
 LearningRate = float | optim.base.Scheduler | None
 
@@ -27,6 +36,22 @@ def check_count(name: str, value: typing.Any) -> None:
     """Raise a ValueError unless a parameter is a whole number of 1 or more."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} is {value!r}: it must be a whole number, 1 or more")
+
+
+def check_n_features(model: str, n_features: int, max_features: int, n_doubles: int) -> int:
+    """The largest number of features, or a ValueError if there would be more.
+
+    For models that need more memory than in proportion to the features: so many doubles.
+    """
+    if n_features > max_features:
+        memory = pretty.humanize_bytes(8 * n_doubles)
+        raise ValueError(
+            f"there would be {n_features:,} features, and max_features is {max_features:,}: "
+            f"{model} would need {memory}; hash the features with preprocessing.FeatureHasher or "
+            "pick some with compose.Select, take OAM, whose memory is in proportion to their "
+            "number, or raise max_features"
+        )
+    return max_features
 
 
 def check_choice(name: str, value: typing.Any, choices: typing.Sequence[str]) -> None:

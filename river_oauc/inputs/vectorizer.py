@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import struct
 import sys
@@ -43,6 +44,11 @@ class Vectorizer:
     Encoding costs two passes in C over a dict with all the known names, which is the usual case,
     and a look-up per key in Python otherwise.
 
+    Parameters
+    ----------
+    takes_missing
+        Whether None and NaN stand for values that are not known, and are NaN in the arrays.
+
     Attributes
     ----------
     names
@@ -73,19 +79,16 @@ class Vectorizer:
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, takes_missing: bool = False) -> None:
         # At least one slot, so that an example without features still is a vector.
-        self._set([], 1)
+        self.__setstate__(([], 1, takes_missing))
 
-    def __getstate__(self) -> tuple[list[base.typing.FeatureName], int]:
-        return self.names, self.size
+    def __getstate__(self) -> tuple[list[base.typing.FeatureName], int, bool]:
+        return self.names, self.size, self._takes_missing
 
-    def __setstate__(self, state: tuple[list[base.typing.FeatureName], int]) -> None:
-        self._set(*state)
-
-    def _set(self, names: list[base.typing.FeatureName], size: int) -> None:
-        self.names = names
-        self._index = {name: position for position, name in enumerate(names)}
+    def __setstate__(self, state: tuple[list[base.typing.FeatureName], int, bool]) -> None:
+        self.names, size, self._takes_missing = state
+        self._index = {name: position for position, name in enumerate(self.names)}
         self._set_size(size)
 
     def _set_size(self, size: int) -> None:
@@ -156,15 +159,21 @@ class Vectorizer:
         ):
             # struct would take a complex number for a real one.
             raise refusal_of(x, nan_is_absent=True)
+        numbers: Iterable[typing.Any] = x.values()
+        if self._takes_missing:
+            numbers = [math.nan if value is None else value for value in numbers]
         values = np.zeros(len(x) + 1)
         try:
-            pack_into(f"{len(x)}d", values, 0, *x.values())  # type: ignore[arg-type]
+            pack_into(f"{len(x)}d", values, 0, *numbers)  # type: ignore[arg-type]
         except CONVERSION_ERRORS:
             raise refusal_of(x) from None
-        if lenient:
-            values[np.isnan(values)] = 0.0
-        if not ddot(values, values) <= MAX_SQUARED_NORM:
-            raise refusal_of(x, nan_is_absent=lenient)
+        known = values
+        if lenient or self._takes_missing:
+            known = np.where(np.isnan(values), 0.0, values)
+            if not self._takes_missing:
+                values = known
+        if not ddot(known, known) <= MAX_SQUARED_NORM:
+            raise refusal_of(x, nan_is_absent=lenient or self._takes_missing)
         index = self._index
         if not lenient and not x.keys() <= index.keys():
             return None
@@ -202,13 +211,14 @@ class Vectorizer:
         elif self._n_usual > n_names:
             self._forget_the_usual_names()
 
-    @staticmethod
-    def check_matrix(matrix: FloatArray, columns: Sequence[base.typing.FeatureName]) -> None:
+    def check_matrix(self, matrix: FloatArray, columns: Sequence[base.typing.FeatureName]) -> None:
         """Raise a ValueError if a row is not a vector of finite numbers."""
-        acceptable = np.einsum("ij,ij->i", matrix, matrix) <= MAX_SQUARED_NORM
+        known = np.where(np.isnan(matrix), 0.0, matrix) if self._takes_missing else matrix
+        acceptable = np.einsum("ij,ij->i", known, known) <= MAX_SQUARED_NORM
         if not acceptable.all():
             row = int(np.argmin(acceptable))
-            refusal = refusal_of(dict(zip(columns, matrix[row].tolist(), strict=True)))
+            x: Features = dict(zip(columns, matrix[row].tolist(), strict=True))
+            refusal = refusal_of(x, nan_is_absent=self._takes_missing)
             raise ValueError(f"{refusal} (row {row} of the data frame)")
 
     def encode_columns(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from river import base
-from river.utils import pretty
 from scipy.linalg.blas import ddot
 
 from river_oauc.inputs.arrays import FloatArray, resized
 from river_oauc.inputs.dense import DenseClassifier
-from river_oauc.inputs.parameters import check_count
+from river_oauc.inputs.parameters import check_count, check_n_features
 from river_oauc.stats.moments import ClassMoments, Moments
 
 __all__ = ["LinearClassifier", "MomentClassifier"]
@@ -67,10 +66,6 @@ class MomentClassifier(LinearClassifier):
         """What is to be known of a class: here another estimate than the full one can stand in."""
         return Moments(size)
 
-    def _n_doubles(self, n_features: int) -> int:
-        """How many doubles a model of so many features keeps, about."""
-        return 2 * self._positive.n_doubles(n_features)
-
     def _fit_calibration(self, n_seen: int, weights: FloatArray) -> None:
         """Read the class means and the variance of the scores off the moments."""
         self._n_fits += 1
@@ -88,23 +83,11 @@ class MomentClassifier(LinearClassifier):
             mean_negative=mean_negative,
             variance=max(variance, 0.0),
             odds=positive.n / negative.n,
-            separation=self._separation(),
         )
 
-    def _separation(self) -> float | None:
-        """How far apart the scores of new examples are; None if there is no telling."""
-        return None
-
     def _largest_size(self, n_features: int) -> int:
-        if n_features > self.max_features:
-            memory = pretty.humanize_bytes(8 * self._n_doubles(n_features))
-            raise ValueError(
-                f"there would be {n_features:,} features, and max_features is "
-                f"{self.max_features:,}: {type(self).__name__} would need {memory}; hash the "
-                "features with preprocessing.FeatureHasher or pick some with compose.Select, take "
-                "OAM, whose memory is in proportion to their number, or raise max_features"
-            )
-        return self.max_features
+        n_doubles = 2 * self._positive.n_doubles(n_features)
+        return check_n_features(type(self).__name__, n_features, self.max_features, n_doubles)
 
     def _resize(self, size: int) -> None:
         super()._resize(size)

@@ -85,10 +85,17 @@ class Recent(_Sample):
     >>> recent = Recent(capacity=3, size=1)
     >>> for value in range(100):
     ...     recent.add(np.array([float(value)]))
-    >>> recent.vectors.ravel()
-    array([99., 97., 98.])
+    >>> recent.vectors.ravel(), recent.oldest_first.ravel()
+    (array([99., 97., 98.]), array([97., 98., 99.]))
 
     """
+
+    @property
+    def oldest_first(self) -> FloatArray:
+        """The vectors that are kept, a row each, the newest last."""
+        if self.n_seen <= self.capacity:
+            return self.vectors
+        return np.roll(self._vectors, -(self.n_seen % self.capacity), axis=0)
 
     def add(self, x: FloatArray) -> None:
         """Put a copy of a vector in the place of the oldest."""

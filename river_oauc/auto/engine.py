@@ -1,0 +1,187 @@
+"""One generation: experts over a stream, judged on what is new to them, and mixed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg.blas import ddot
+
+from river_oauc.auto.closed_form import closed_forms
+from river_oauc.auto.experts import Newton, pairwise_step, tracking_step
+from river_oauc.auto.judge import Judge
+from river_oauc.auto.landmarks import KERNELS, KernelExperts
+from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.stats.moments import ForgettingMoments
+from river_oauc.stats.units import Units
+
+__all__ = ["Engine"]
+
+# The strengths of the regulariser of the experts at rest, and of the one that forgets.
+_STRENGTHS, _FORGETTING_STRENGTH = (0.1, 10.0), 10.0
+
+# The one that forgets remembers about so many examples of each class.
+_MEMORY = 20
+
+# The rows of the linear experts.
+_AT_REST, _FORGETTING, _NEWTON, _TRACKING, _PAIRWISE = range(len(_STRENGTHS)), 2, 3, 4, 5
+_LINEAR = [
+    *(f"linear, at rest, {strength:g}" for strength in _STRENGTHS),
+    "linear, forgetting",
+    "linear, Newton",
+    "linear, tracking",
+    "linear, pairwise",
+]
+_KERNEL = [f"{kernel}, at rest, {strength:g}" for kernel in KERNELS for strength in _STRENGTHS]
+
+
+class Engine:
+    """Experts, their judge and their mixture.
+
+    An expert is a linear score near -1 and 1, over the features in their units or over similarities
+    to landmarks. A new example is scored by all of them, judged, and then learned by all.
+
+    - At rest: the closed form over all examples, solved for whenever the stream has grown by a
+      tenth.
+    - Forgetting: the closed form over about the last 20 examples of each class.
+    - Newton, tracking and pairwise: a step per example.
+
+    Solutions wait in proportion to the number p of features that vary, so that a step costs O(p²)
+    time on average. Memory is 5 p² + O(p) doubles, and what `KernelExperts` take.
+
+    Parameters
+    ----------
+    size
+        Length of the vectors.
+    with_kernels
+        Whether there are experts over similarities to landmarks.
+
+    Attributes
+    ----------
+    names
+        What the experts are.
+    shares
+        Their shares in the mixture.
+
+    """
+
+    def __init__(self, size: int, with_kernels: bool) -> None:
+        self.units = Units(size)
+        self.names = _LINEAR + _KERNEL if with_kernels else _LINEAR
+        self.judge = Judge(len(self.names))
+        self.shares: FloatArray = np.full(len(self.names), 1.0 / len(self.names))
+        self._n_seen = 0
+        # The weight of the negatives and of the positives.
+        self._n = [0.0, 0.0]
+        self._at_rest = ForgettingMoments(size, math.inf), ForgettingMoments(size, math.inf)
+        self._recent = ForgettingMoments(size, _MEMORY), ForgettingMoments(size, _MEMORY)
+        self._newton = Newton(1 + size)
+        # A row per linear expert, with minus the bias in front.
+        self._linear: FloatArray = np.zeros((len(_LINEAR), 1 + size))
+        self._kernel = KernelExperts(size, _STRENGTHS) if with_kernels else None
+        self._next_at_rest = 0
+        self._next_forgetting = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.units.mean)
+
+    def score(self, x: FloatArray) -> float:
+        """The score of an example; NaN stands for what is not known."""
+        scores, _, _ = self._expert_scores(self.units.standardized(x))
+        return ddot(self.shares, scores)  # type: ignore[no-any-return]
+
+    def _expert_scores(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """The scores of all experts, a free place for the mixture's, and what they are made of."""
+        with_one = np.empty(len(z) + 1)
+        with_one[0] = 1.0
+        with_one[1:] = z
+        scores = np.zeros(len(self.names) + 1)
+        np.dot(self._linear, with_one, scores[: len(_LINEAR)])
+        similarities = None
+        if self._kernel is not None:
+            similarities = self._kernel.similarities(z)
+            if similarities is not None:
+                scores[len(_LINEAR) : -1] = self._kernel.scores(similarities)
+        return scores, with_one, similarities
+
+    def linear_weights(self) -> FloatArray:
+        """The weights of the mixture of the linear experts, minus the bias in front."""
+        weights: FloatArray = self.shares[: len(_LINEAR)].dot(self._linear)
+        return weights
+
+    def learn(self, x: FloatArray, positive: bool, w: float) -> tuple[float, float | None]:
+        """Learn from an example; NaN stands for what is not known.
+
+        Returns its score before, and the share of recent examples of the other class that the score
+        ranks it right against, or None if there were none.
+        """
+        self._n_seen += 1
+        units = self.units
+        units.update(x)
+        z = units.standardized(x)
+        scores, with_one, similarities = self._expert_scores(z)
+        scores[-1] = score = ddot(self.shares, scores)
+        other = 0 if positive else 1
+        win = self.judge.compare(scores, positive, w, self._n[other])
+
+        self._n[positive] += w
+        self._at_rest[positive].update(z.copy(), w)
+        self._recent[positive].update(z.copy(), w)
+        if self._kernel is not None:
+            self._kernel.add(x, similarities, positive, w)
+        if self._n[other]:
+            self._step(z, with_one, positive, w)
+            self._solve()
+            self.shares = self.judge.shares()
+        return score, win
+
+    def _step(self, z: FloatArray, with_one: FloatArray, positive: bool, w: float) -> None:
+        """Let the experts that go step by step take one."""
+        sign, n_other = (1.0, self._n[0]) if positive else (-1.0, self._n[1])
+        # Both classes pull alike, as hard as two balanced ones that are known as well.
+        c = 2.0 * w * n_other / (self._n[0] + self._n[1])
+        means = self._at_rest[0].mean, self._at_rest[1].mean
+        newton = self._newton
+        newton.step(with_one, sign, c)
+        # From logits to the scale of the others.
+        weights = newton.weights[1:]
+        gap = ddot(means[1], weights) - ddot(means[0], weights)
+        shrink = 1.0 / (1.0 + 0.5 * gap) if gap > 0.0 else 1.0
+        np.multiply(newton.weights, shrink, self._linear[_NEWTON])
+        tracking_step(self._linear[_TRACKING], with_one, sign, c)
+        pairwise_step(self._linear[_PAIRWISE], z, sign, c, means)
+
+    def _solve(self) -> None:
+        """Solve for the experts in closed form, if it is time to."""
+        n_seen = self._n_seen
+        if self._kernel is not None and self._kernel.choose_landmarks(n_seen, self.units):
+            self._next_at_rest = n_seen
+        if n_seen >= self._next_at_rest:
+            wait = min(n_seen, self.units.n_varying // 4)
+            self._next_at_rest = n_seen + max(1, n_seen // 10, wait)
+            for row, solution in zip(
+                _AT_REST, closed_forms(self._at_rest, _STRENGTHS), strict=True
+            ):
+                self._set_linear(row, *solution)
+            if self._kernel is not None:
+                self._kernel.solve()
+        if n_seen >= self._next_forgetting:
+            wait = max(4, self.units.n_varying // 8)
+            self._next_forgetting = n_seen + min(n_seen, wait)
+            (solution,) = closed_forms(self._recent, (_FORGETTING_STRENGTH,))
+            self._set_linear(_FORGETTING, *solution)
+
+    def _set_linear(self, row: int, weights: FloatArray, bias: float) -> None:
+        self._linear[row, 0] = -bias
+        self._linear[row, 1:] = weights
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self.units.resize(size)
+        for moments in (*self._at_rest, *self._recent):
+            moments.resize(size)
+        self._newton.resize(1 + size)
+        self._linear = resized(self._linear, len(_LINEAR), 1 + size)
+        if self._kernel is not None:
+            self._kernel.resize(size)

@@ -1,0 +1,124 @@
+"""The experts that take a step per example: Newton, tracking and pairwise.
+
+Each is a row of weights over the vector φ = (1, z): the bias, and the features in their units. A
+step has a size c that makes both classes pull alike: twice the share of the other class.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
+
+from river_oauc.inputs.arrays import FloatArray, resized
+
+__all__ = ["Newton", "pairwise_step", "tracking_step"]
+
+# Precision of the prior of the Newton expert, for the bias and for the features.
+_BIAS_PRECISION, _PRECISION = 1.0, 1.5
+
+# Sizes of the steps of the other two.
+_TRACKING, _PAIRWISE = 0.2, 0.15
+
+
+class Newton:
+    """Logistic regression as a Gaussian posterior, one implicit step per example.
+
+    The step is the exact minimiser of the example's logistic loss and the distance from the old
+    weights in the metric of the posterior, so that an outlier pulls no more than it has to, and
+    there is no step size. It costs O(p²) time and memory for p features.
+
+    Parameters
+    ----------
+    size
+        Length of the vectors, the leading 1 included.
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.weights: FloatArray = np.zeros(size)
+        self._covariance: FloatArray = np.zeros((size, size), order="F")
+        self._covariance[0, 0] = 1.0 / _BIAS_PRECISION
+        self._set_prior(1)
+
+    def _set_prior(self, first: int) -> None:
+        new = range(first, len(self.weights))
+        self._covariance[new, new] = 1.0 / _PRECISION
+
+    def step(self, phi: FloatArray, sign: float, c: float) -> None:
+        """Learn from an example."""
+        size, weights = len(phi), self.weights
+        direction = dsymv(1.0, self._covariance, phi)
+        spread = ddot(phi, direction)
+        error = _sigmoid_of_minus(implicit_margin(sign * ddot(phi, weights), c * spread))
+        curvature = c * error * (1.0 - error)
+        daxpy(direction, weights, size, sign * c * error)
+        factor = -curvature / (1.0 + curvature * spread)
+        dsyr(factor, direction, 0, 1, 0, size, self._covariance, 1)
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, or give up the last ones."""
+        old_size = len(self.weights)
+        self.weights = resized(self.weights, size)
+        self._covariance = resized(self._covariance, size, size, order="F")
+        self._set_prior(old_size)
+
+
+def _sigmoid_of_minus(margin: float) -> float:
+    return 1.0 / (1.0 + math.exp(margin)) if margin < 700.0 else 0.0
+
+
+def implicit_margin(margin: float, pull: float) -> float:
+    """The root e of e = margin + pull · sigmoid(-e): the margin after an implicit step.
+
+    Examples
+    --------
+    >>> from river_oauc.auto.experts import implicit_margin
+    >>> implicit_margin(0.0, 2.0)
+    0.645
+    >>> implicit_margin(-1e6, 1.0)
+    -999999.0
+
+    """
+    low, high = margin, margin + pull
+    root = margin + pull * _sigmoid_of_minus(margin) / (1.0 + 0.25 * pull)
+    for _ in range(100):
+        error = _sigmoid_of_minus(root)
+        rest = root - margin - pull * error
+        if rest > 0.0:
+            high = root
+        else:
+            low = root
+        # Newton's method, kept in its bracket.
+        new = root - rest / (1.0 + pull * error * (1.0 - error))
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        if abs(new - root) <= 1e-14 * (1.0 + abs(root)):
+            return new
+        root = new
+    return root
+
+
+def tracking_step(weights: FloatArray, phi: FloatArray, sign: float, c: float) -> None:
+    """Move the score of an example a part of the way towards -1 or 1, however old the stream."""
+    rate = _TRACKING * c
+    gap = sign - ddot(weights, phi)
+    daxpy(phi, weights, len(phi), (rate if rate < 1.0 else 1.0) * gap / ddot(phi, phi))
+
+
+def pairwise_step(
+    weights: FloatArray, z: FloatArray, sign: float, c: float, means: tuple[FloatArray, FloatArray]
+) -> None:
+    """Move an example a part of the way towards a margin of 2 over the mean of the other class.
+
+    `weights` has the bias in front, which is put half way between the class means.
+    """
+    negative, positive = means
+    own = weights[1:]
+    direction = z - (negative if sign > 0.0 else positive)
+    rate = _PAIRWISE * c
+    gap = 2.0 * sign - ddot(own, direction)
+    rate = (rate if rate < 1.0 else 1.0) * gap / (1e-9 + ddot(direction, direction))
+    daxpy(direction, own, len(z), rate)
+    weights[0] = -0.5 * (ddot(own, negative) + ddot(own, positive))

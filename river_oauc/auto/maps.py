@@ -1,0 +1,128 @@
+"""Similarities to landmarks: what makes a linear score a nonlinear one."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.blas import ddot, dscal
+from scipy.spatial.distance import cdist
+
+from river_oauc.inputs.arrays import FloatArray, resized
+
+__all__ = ["KernelMaps", "relevance"]
+
+# The Laplace kernel falls by this exponent at the median distance, the Gaussian by 1.
+_LAPLACE = 0.7
+
+# Class histograms have so many bins, and no feature has a relevance whose square is below this.
+_N_BINS, _SMALLEST_RELEVANCE = 8, 0.02
+
+
+class KernelMaps:
+    """A Laplace and a Gaussian kernel at the same landmarks.
+
+    The Laplace kernel weights the features by their relevance; it takes to features one by one, as
+    trees do, and the Gaussian to all of them together. Their widths are set by the median distance
+    of a sample.
+
+    An example costs O(L p) time for L landmarks of p features, and memory is 2 L p + 2 L² doubles.
+
+    Parameters
+    ----------
+    landmarks
+        The landmarks, a row each, in units of the features.
+    sample
+        Vectors to measure typical distances with, a row each.
+    relevance
+        The weight of each feature in the Laplace kernel.
+
+    Attributes
+    ----------
+    grams
+        The similarities of the landmarks to each other, by kernel, column-major.
+
+    """
+
+    def __init__(self, landmarks: FloatArray, sample: FloatArray, relevance: FloatArray) -> None:
+        self._landmarks = landmarks
+        self._relevance = relevance
+        self._weighted = landmarks * relevance
+        self._squared_norms: FloatArray = np.einsum("ij,ij->i", landmarks, landmarks)
+        weighted = sample * relevance
+        self._laplace = _LAPLACE / _median_distance(weighted, "cityblock")
+        self._gaussian = 1.0 / _median_distance(sample, "sqeuclidean")
+        self.grams = [np.asfortranarray(gram) for gram in self.similarities_of_many(landmarks)]
+
+    @property
+    def n_landmarks(self) -> int:
+        return len(self._landmarks)
+
+    def similarities(self, z: FloatArray) -> FloatArray:
+        """The similarities of a vector to the landmarks, a row per kernel."""
+        both = np.empty((2, len(self._landmarks)))
+        laplace, gaussian = both
+        laplace[:] = cdist((z * self._relevance)[np.newaxis], self._weighted, "cityblock")[0]
+        dscal(-self._laplace, laplace)
+        # |z - l|² by its terms, which is fast; rounding may leave it a little below 0.
+        np.dot(self._landmarks, z, gaussian)
+        gaussian *= 2.0
+        gaussian -= self._squared_norms
+        gaussian -= ddot(z, z)
+        np.minimum(gaussian, 0.0, out=gaussian)
+        dscal(self._gaussian, gaussian)
+        return np.exp(both, both)
+
+    def similarities_of_many(self, matrix: FloatArray) -> list[FloatArray]:
+        """The similarities of the rows of a matrix to the landmarks, a matrix per kernel."""
+        laplace = cdist(matrix * self._relevance, self._weighted, "cityblock")
+        gaussian = cdist(matrix, self._landmarks, "sqeuclidean")
+        return [np.exp(-self._laplace * laplace), np.exp(-self._gaussian * gaussian)]
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, 0 in all landmarks, or give up the last ones."""
+        shape = self.n_landmarks, size
+        self._landmarks = resized(self._landmarks, *shape)
+        self._weighted = resized(self._weighted, *shape)
+        relevance = np.full(size, _SMALLEST_RELEVANCE**0.5)
+        n_common = min(size, len(self._relevance))
+        relevance[:n_common] = self._relevance[:n_common]
+        self._relevance = relevance
+
+
+def _median_distance(sample: FloatArray, kind: str) -> float:
+    """The median of the distances of different vectors; 1 if all are equal."""
+    distances = cdist(sample, sample, kind)
+    distances = distances[distances > 0.0]
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def relevance(positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """How far the two classes are apart in each feature by itself.
+
+    The square root of half the chi-squared distance of the class histograms over eight quantiles,
+    less what chance alone makes of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.auto.maps import relevance
+    >>> rng = np.random.default_rng(1)
+    >>> negatives, positives = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
+    >>> relevance(positives + [2.0, 0.0], negatives)
+    array([0.752, 0.141])
+
+    """
+    pooled = np.vstack([positives, negatives])
+    edges = np.quantile(pooled, np.arange(1, _N_BINS) / _N_BINS, axis=0)
+    shares = [_histogram(vectors, edges) for vectors in (positives, negatives)]
+    total, gap = shares[0] + shares[1], shares[0] - shares[1]
+    used = total > 0.0
+    apart = 0.5 * np.where(used, gap**2 / np.where(used, total, 1.0), 0.0).sum(axis=0)
+    by_chance = 0.25 * (used.sum(axis=0) - 1) * (1.0 / len(positives) + 1.0 / len(negatives))
+    relevances: FloatArray = np.sqrt(np.maximum(apart - by_chance, _SMALLEST_RELEVANCE))
+    return relevances
+
+
+def _histogram(vectors: FloatArray, edges: FloatArray) -> FloatArray:
+    """The share of the vectors in each bin, a row per bin, a column per feature."""
+    bins = (vectors[:, np.newaxis, :] > edges).sum(axis=1)
+    return np.array([(bins == number).mean(axis=0) for number in range(len(edges) + 1)])

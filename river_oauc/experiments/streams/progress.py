@@ -1,0 +1,93 @@
+"""A learner's way through a stream: every example is predicted, and then learned."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from river_oauc.experiments.models import Example
+from river_oauc.inputs.arrays import BoolArray, FloatArray
+from river_oauc.metrics import exact_auc
+
+__all__ = ["Outcome", "auc", "auc_in_windows", "average_precision", "follow", "precision_at_top"]
+
+# The AUC in windows of so many examples is that of a score that cannot gain from a changing share
+# of positives.
+WINDOW = 500
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a learner fared on a stream. All measures but the last two are in percent."""
+
+    auc: float
+    auc_in_windows: float
+    average_precision: float
+    precision_at_top: float
+    microseconds: float
+    kilobytes: float
+
+
+def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArray, float]:
+    """The probabilities before learning, the labels, and the seconds that it took."""
+    scores, labels, seconds = [], [], 0.0
+    predict, learn, clock = model.predict_proba_one, model.learn_one, time.perf_counter
+    for x, y in examples:
+        start = clock()
+        prediction = predict(x)
+        learn(x, y)
+        seconds += clock() - start
+        p = prediction.get(True, 0.0) if prediction else 0.5
+        # `MinMaxScaler | LogisticRegression` says NaN of the first example.
+        scores.append(0.5 if math.isnan(p) else p)
+        labels.append(y)
+    return np.array(scores), np.array(labels, dtype=bool), seconds
+
+
+def outcome_of(model: Any, examples: Iterable[Example]) -> Outcome:
+    """How a fresh learner fares on a stream."""
+    scores, labels, seconds = follow(model, examples)
+    return Outcome(
+        auc=100.0 * auc(scores, labels),
+        auc_in_windows=100.0 * auc_in_windows(scores, labels),
+        average_precision=100.0 * average_precision(scores, labels),
+        precision_at_top=100.0 * precision_at_top(scores, labels),
+        microseconds=1e6 * seconds / len(labels),
+        kilobytes=model._raw_memory_usage / 1024,
+    )
+
+
+def auc(scores: FloatArray, labels: BoolArray) -> float:
+    """The exact AUC, a tie counting one half."""
+    return exact_auc(scores[labels], scores[~labels])
+
+
+def auc_in_windows(scores: FloatArray, labels: BoolArray, window: int = WINDOW) -> float:
+    """The mean AUC over the windows that have both classes."""
+    windows = [slice(start, start + window) for start in range(0, len(labels), window)]
+    aucs = [auc(scores[own], labels[own]) for own in windows if len(set(labels[own].tolist())) == 2]
+    return float(np.mean(aucs)) if aucs else 0.5
+
+
+def average_precision(scores: FloatArray, labels: BoolArray) -> float:
+    """The mean over the positives of the precision down to their score, ties taken together."""
+    order = np.argsort(-scores, kind="stable")
+    sorted_scores, hits = scores[order], np.cumsum(labels[order])
+    last_of_ties = np.append(np.flatnonzero(np.diff(sorted_scores)), len(scores) - 1)
+    hits = hits[last_of_ties]
+    gained = np.diff(hits, prepend=0)
+    return float(np.sum(gained * hits / (last_of_ties + 1)) / max(hits[-1], 1))
+
+
+def precision_at_top(scores: FloatArray, labels: BoolArray, share: float = 0.01) -> float:
+    """The share of positives among the highest scores, ties counting in part."""
+    k = max(1, round(share * len(scores)))
+    threshold = np.partition(scores, -k)[-k]
+    above, tied = scores > threshold, scores == threshold
+    n_left = k - above.sum()
+    return float((labels[above].sum() + labels[tied].mean() * n_left) / k)

@@ -1,0 +1,136 @@
+"""Features in units of their own recent spread."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.blas import daxpy, ddot, dscal
+
+from river_oauc.inputs.arrays import FloatArray, resized
+
+__all__ = ["Units"]
+
+# About so many examples count.
+_MEMORY = 1000
+
+# Values further from the mean than so many deviations count as just so far: an outlier at most
+# doubles the variance, and is forgotten as fast as others.
+_FURTHEST = _MEMORY**0.5
+
+# A variance well below this counts as none.
+_SMALLEST_VARIANCE = 1e-200
+
+# Values far beyond so many deviations are drawn in to just so many.
+_DRAWN_IN = 4.0
+
+
+class Units:
+    """Recent mean and deviation of each feature, and what values come to in these units.
+
+    In units of the deviation over the last thousand examples or so, a feature means the same before
+    and after a scaler in front has changed its ranges, and whatever it is measured in. Outliers are
+    drawn in smoothly: no value is further than four units from the mean. A value that is not known
+    (NaN) is at the mean, and changes neither mean nor deviation.
+
+    An update costs O(p) time; memory is 4p doubles.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+
+    Attributes
+    ----------
+    mean
+        Recent mean of each feature.
+    factors
+        One over the recent deviation of each feature; 0 for a feature that does not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.stats.units import Units
+
+    >>> units = Units(size=2)
+    >>> for x in ([1.0, 7.0], [3.0, 7.0], [5.0, 7.0]):
+    ...     units.update(np.array(x))
+    >>> units.mean, units.factors
+    (array([3., 7.]), array([0.612, 0.   ]))
+    >>> units.standardized(np.array([5.0, 9.0])), units.standardized(np.array([np.nan, 7.0]))
+    (array([1.171, 0.   ]), array([0., 0.]))
+    >>> units.standardized(np.array([1e9, 7.0]))
+    array([4., 0.])
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self._n_seen = 0
+        # How many values of each feature were not known.
+        self._n_missing: FloatArray = np.zeros(size)
+        self._any_missing = False
+        self.mean: FloatArray = np.zeros(size)
+        self.factors: FloatArray = np.zeros(size)
+        self._variance: FloatArray = np.zeros(size)
+
+    @property
+    def n_varying(self) -> int:
+        """The number of features that vary."""
+        return int(np.count_nonzero(self.factors))
+
+    def update(self, x: FloatArray) -> None:
+        """Count the vector `x`."""
+        self._n_seen += 1
+        deviation = x - self.mean
+        scaled = deviation * self.factors
+        squared = ddot(scaled, scaled)
+        if squared != squared or self._any_missing:
+            self._update_known(deviation)
+            return
+        if squared > _MEMORY:
+            deviation /= np.maximum(np.abs(scaled) / _FURTHEST, 1.0)
+        n_seen = self._n_seen
+        rate = 1.0 / (n_seen if n_seen < _MEMORY else _MEMORY)
+        variance = self._variance
+        daxpy(deviation, self.mean, len(x), rate)
+        deviation *= deviation
+        daxpy(deviation, variance, len(x), rate)
+        dscal(1.0 - rate, variance)
+        self._find_factors()
+
+    def _update_known(self, deviation: FloatArray) -> None:
+        """The same, feature by feature, where some values are not known or have not been."""
+        known = ~np.isnan(deviation)
+        self._n_missing += ~known
+        self._any_missing = True
+        rate = known / np.clip(self._n_seen - self._n_missing, 1.0, _MEMORY)
+        deviation = np.where(known, deviation, 0.0)
+        deviation /= np.maximum(np.abs(deviation * self.factors) / _FURTHEST, 1.0)
+        self.mean += rate * deviation
+        self._variance += rate * deviation * deviation
+        self._variance *= 1.0 - rate
+        self._find_factors()
+
+    def _find_factors(self) -> None:
+        # 1 / √variance, but 0 where the variance is.
+        self.factors = np.sqrt(self._variance)
+        self.factors /= self._variance + _SMALLEST_VARIANCE
+
+    def standardized(self, x: FloatArray) -> FloatArray:
+        """A vector, or the rows of a matrix, in these units, as a new array."""
+        z = x - self.mean
+        z *= self.factors
+        squares = z * z
+        squares *= 1.0 / _DRAWN_IN**2
+        squares += 1.0
+        z /= np.sqrt(squares, squares)
+        flat = z.ravel()
+        # One sum finds a NaN at a fraction of the cost of looking for it.
+        if not ddot(flat, flat) >= 0.0:
+            z[np.isnan(z)] = 0.0
+        return z
+
+    def resize(self, size: int) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+        self._n_missing = resized(self._n_missing, size)
+        self.mean = resized(self.mean, size)
+        self.factors = resized(self.factors, size)
+        self._variance = resized(self._variance, size)
