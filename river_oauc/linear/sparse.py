@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
-from math import sqrt
+from math import copysign, sqrt
 
 import numpy as np
-from numpy import absolute, count_nonzero, divide, frombuffer, multiply
+from numpy import absolute, concatenate, count_nonzero, divide, frombuffer, multiply
 from numpy import sqrt as root
 from river import base
-from scipy.linalg.blas import daxpy, ddot
+from scipy.linalg.blas import daxpy, ddot, idamax
 
 from river_oauc import losses
 from river_oauc.base import OnlineAUCClassifier
@@ -26,24 +26,42 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["SparseOAUCM"]
 
-# What is added to the root of the squared gradients of a feature: so the first step is no full one.
-_FIRST = 0.5
+# What is added to the root of the squared gradients of a feature, so that the first step is no full
+# one; and in the place of it where deviations are measured.
+_FIRST, _FIRST_DEVIATION = 0.5, 0.25
+
+# What is of unusual size in one example out of so many varies, and counts as a number.
+_OFTEN = 10
+
+# Deviations are not measured finer than this part of the usual size, nor than the least double.
+_FINEST, _LEAST = 2.0**-20, 2.0**-1022
+
+# Values of the usual size, by their number.
+_USUAL: dict[int, bytes] = {}
 
 
-# An example as the model sees it. A named tuple would be made at five times the cost.
-# - Its names and the bytes of its values, by which it is recognised.
-# - The rows of its features, and the weights and units that stand there.
-# - The values in their units, what they are to be multiplied by, and the score.
-_Example = tuple[
-    tuple[base.typing.FeatureName, ...],
-    bytes,
-    Rows,
-    FloatArray,
-    FloatArray,
-    FloatArray,
-    float,
-    float,
-]
+class _Example(typing.NamedTuple):
+    """An example as the model sees it: what is known of its features, and what that comes to."""
+
+    # By what it is recognised.
+    names: tuple[base.typing.FeatureName, ...]
+    data: bytes
+    # Its values, and the positions of those that count as numbers.
+    values: FloatArray
+    numbers: Rows | None
+    # The rows of its features, the second rows of the numbers last, and what stands there.
+    rows: Rows
+    weights: FloatArray
+    units: FloatArray
+    # The inputs in their units, what they are to be multiplied by, and the score.
+    inputs: FloatArray
+    scale: float
+    score: float
+
+
+def _example(parts: tuple[typing.Any, ...]) -> _Example:
+    # Without a look at each part, which would take five times as long.
+    return tuple.__new__(_Example, parts)
 
 
 class SparseOAUCM(OnlineAUCClassifier):
@@ -122,6 +140,7 @@ class SparseOAUCM(OnlineAUCClassifier):
         self.max_features = max_features
         self._table = FeatureTable()
         # Of the scores of the negatives and of the positives: weight, mean, scatter.
+        self._n_seen = 0
         self._n = [0.0, 0.0]
         self._mean = [0.0, 0.0]
         self._scatter = [0.0, 0.0]
@@ -134,7 +153,8 @@ class SparseOAUCM(OnlineAUCClassifier):
     @property
     def weights(self) -> dict[base.typing.FeatureName, float]:
         """The weights of the score, by the names of the features."""
-        return dict(zip(self._table.names, self._table.weights[1:].tolist(), strict=False))
+        weights = self._table.weights[self._table.first_rows]
+        return dict(zip(self._table.names, weights.tolist(), strict=True))
 
     def largest_weights(self, k: int = 10) -> dict[base.typing.FeatureName, float]:
         """The `k` weights that are furthest from 0, by the names of the features.
@@ -146,7 +166,7 @@ class SparseOAUCM(OnlineAUCClassifier):
 
         """
         check_count("k", k)
-        names, weights = self._table.names, self._table.weights[1 : 1 + len(self._table)]
+        names, weights = self._table.names, self._table.weights[self._table.first_rows]
         rows = np.argsort(-np.abs(weights), kind="stable")[:k]
         return {names[row]: float(weights[row]) for row in rows}
 
@@ -158,7 +178,7 @@ class SparseOAUCM(OnlineAUCClassifier):
             example = self._seen(tuple(numbers), b"", rows, np.array([*numbers.values()]))
         else:
             self._table.last = example
-        return example[-1]
+        return example.score
 
     def _learn_example(self, x: Features, positive: bool, w: float) -> None:
         example = self._usual(x)
@@ -199,7 +219,7 @@ class SparseOAUCM(OnlineAUCClassifier):
         names = tuple(x)
         # An example is mostly learned right after it was scored.
         last: _Example | None = self._table.last
-        if last is not None and last[1] == data and last[0] == names:
+        if last is not None and last.data == data and last.names == names:
             return last
         if not names:
             return None
@@ -227,26 +247,40 @@ class SparseOAUCM(OnlineAUCClassifier):
     ) -> _Example:
         """The example with these values."""
         if not names:
-            return names, data, rows, values, values, values, 0.0, 0.0
-        weights, units = self._table.weights[rows], self._table.units[rows]
+            return _example((names, data, values, None, rows, values, values, values, 0.0, 0.0))
+        table = self._table
+        inputs, numbers = values, None
+        if table.n_seconds:
+            seconds = table.seconds[rows]
+            (numbers,) = seconds.nonzero()
+            if len(numbers):
+                # Numbers count a second time, as deviations from their means.
+                seconds = seconds[numbers]
+                rows = concatenate((rows, seconds))
+                inputs = concatenate((values, values[numbers] - table.means[seconds]))
+            else:
+                numbers = None
+        weights, units = table.weights[rows], table.units[rows]
         # x / (u + |x|), which is 0 for the infinite unit of an unknown feature.
-        scaled = absolute(values)
+        scaled = absolute(inputs)
         daxpy(units, scaled)
-        divide(values, scaled, scaled)
+        divide(inputs, scaled, scaled)
         squared_length = ddot(scaled, scaled)
         scale = 1.0 / sqrt(sqrt(squared_length)) if squared_length else 0.0
-        return names, data, rows, weights, units, scaled, scale, scale * ddot(weights, scaled)
+        score = scale * ddot(weights, scaled)
+        return _example((names, data, values, numbers, rows, weights, units, scaled, scale, score))
 
     def _learn(self, example: _Example, positive: bool, w: float) -> None:
         table, counts, means, scatters = self._table, self._n, self._mean, self._scatter
         own, other, sign = (1, 0, 1.0) if positive else (0, 1, -1.0)
-        _, _, rows, weights, units, values, scale, score = example
+        _, _, _, numbers, rows, weights, units, inputs, scale, score = example
         n_before, n_other = counts[own], counts[other]
         n_own = n_before + w
+        self._n_seen += 1
         n = len(rows)
         if n:
             squares = table.squares[rows]
-            moves = multiply(values, values)
+            moves = multiply(inputs, inputs)
             step = 0.0
             if n_other:
                 pull, _ = losses.psi_m_coefficients(
@@ -259,13 +293,11 @@ class SparseOAUCM(OnlineAUCClassifier):
                 daxpy(moves, squares, n, balance * pull * pull)
             # In so short arrays it is the calls that cost, and a sum by BLAS half of one by numpy.
             roots = root(squares)
-            absolute(values, moves)
-            daxpy(roots, moves)
+            # Values of the usual size leave everything as it is.
+            if numbers is not None or inputs.tobytes() != (_USUAL.get(n) or _usual(n)):
+                self._move_units(example, roots)
             daxpy(table.ones(n), roots, n, _FIRST)
-            divide(moves, roots, moves)
-            # A usual value leaves its unit as it is, and none does more than double it.
-            multiply(units, moves, units)
-            divide(values, roots, moves)
+            divide(inputs, roots, moves)
             daxpy(moves, weights, n, step)
             table.weights[rows], table.squares[rows], table.units[rows] = weights, squares, units
         table.last = None
@@ -279,6 +311,58 @@ class SparseOAUCM(OnlineAUCClassifier):
         if self.max_features is not None and len(table) > self.max_features:
             table.keep(max(1, 4 * self.max_features // 5))
 
+    def _move_units(self, example: _Example, roots: FloatArray) -> None:
+        """Let the units of the features, and the means of the numbers, follow the values.
+
+        By as much as the weights move: a value of the usual size leaves its unit as it is, and none
+        does more than double it.
+        """
+        table = self._table
+        values, numbers, rows, units = example.values, example.numbers, example.rows, example.units
+        n = len(values)
+        sizes = absolute(example.inputs)
+        if numbers is not None:
+            own_roots, own_units = roots[n:], units[n:]
+            nearly = own_roots + _FIRST_DEVIATION
+            drift = _FIRST_DEVIATION / nearly
+            drift *= own_units
+            drift *= example.inputs[n:]
+            table.means[rows[n:]] += drift
+            sizes[n:] += own_roots
+            sizes[n:] /= nearly
+            own_units *= sizes[n:]
+        first_sizes, first_roots = sizes[:n], roots[:n]
+        self._note_unusual(example, first_sizes, first_roots)
+        first_sizes += first_roots
+        first_sizes /= first_roots + _FIRST
+        units[:n] *= first_sizes
+        if numbers is not None:
+            finest = units[numbers] * _FINEST
+            np.maximum(finest, _LEAST, out=finest)
+            np.maximum(units[n:], finest, out=units[n:])
+
+    def _note_unusual(self, example: _Example, sizes: FloatArray, roots: FloatArray) -> None:
+        """Count the values that are not of the usual size; what varies often becomes a number."""
+        table, values, units = self._table, example.values, example.units
+        rows = example.rows[: len(values)]
+        unusual = sizes != _FIRST
+        if example.numbers is not None:
+            unusual[example.numbers] = False
+        counts = table.counts[rows]
+        counts += unusual
+        table.counts[rows] = counts
+        if _OFTEN * counts[idamax(counts)] < self._n_seen:
+            return
+        for position in np.flatnonzero(unusual & (_OFTEN * counts >= self._n_seen)).tolist():
+            value, unit = values.item(position), units.item(position)
+            size = abs(value)
+            # The smaller of the two sizes is hardly the outlier.
+            mean = copysign(min(unit, size), value)
+            first_root = roots.item(position)
+            new_unit = unit * (sizes.item(position) + first_root) / (_FIRST + first_root)
+            smallest = max(_FINEST * new_unit, _LEAST)
+            table.add_second(int(rows[position]), mean, max(3.0 * abs(size - unit), smallest))
+
     def _calibrate(self) -> None:
         (n_negative, n_positive), scatters = self._n, self._scatter
         self._calibration.fit(
@@ -287,3 +371,9 @@ class SparseOAUCM(OnlineAUCClassifier):
             0.5 * (scatters[0] / n_negative + scatters[1] / n_positive),
             n_positive / n_negative,
         )
+
+
+def _usual(n: int) -> bytes:
+    """The bytes of so many values of the usual size."""
+    data = _USUAL[n] = np.full(n, _FIRST).tobytes()
+    return data

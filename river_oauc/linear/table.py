@@ -35,19 +35,29 @@ class _Packers(dict[int, Callable[..., bytes]]):
 packed_doubles = _Packers("d")
 _packed_rows = _Packers("n")
 
+# What stands in row 0, for all unknown names.
+_UNKNOWN = {"weights": 0.0, "squares": 0.0, "units": np.inf, "means": 0.0, "counts": 0.0}
+
 
 class FeatureTable:
-    """The weight, the squared gradients and the unit of every known feature.
+    """What is known of every feature: a row per name, and a second one for what varies.
 
-    A name has a row; row 0 stands for all unknown names, and has a weight of 0 and an infinite
-    unit. Whatever the number of features, looking up those of an example costs as much as the
-    example has. Memory is three doubles per feature and what its name takes in a dict: about 170
-    bytes for a short string.
+    Row 0 stands for all unknown names, and has a weight of 0 and an infinite unit. Whatever the
+    number of features, looking up those of an example costs as much as the example has. Memory is
+    six doubles per feature and what its name takes in a dict: about 200 bytes for a short string.
 
     Attributes
     ----------
     weights, squares, units
-        The numbers, by row; there is room for more rows than there are names.
+        The weight of each row, its squared gradients, and the usual size of its values.
+    means
+        Of a second row, the mean of the feature, from which its values deviate.
+    counts
+        Of a first row, how often the value was not of the usual size.
+    seconds
+        Of a first row, the second row of the feature; 0 if it has none.
+    n_seconds
+        The number of second rows.
     last
         For whoever uses the table to remember what was looked up last. It is no part of the state.
 
@@ -63,24 +73,38 @@ class FeatureTable:
     array([0, 1])
     >>> table.units[table.rows(["b", "a"])]
     array([7., 5.])
+    >>> table.add_second(1, mean=4.5, unit=0.5)
+    >>> table.seconds[table.rows(["b", "a"])]
+    array([0, 3])
 
     """
 
+    weights: FloatArray
+    squares: FloatArray
+    units: FloatArray
+    means: FloatArray
+    counts: FloatArray
+
     def __init__(self) -> None:
         nothing = np.zeros(0)
-        self.__setstate__(([], nothing, nothing, nothing))
+        self.__setstate__(([], np.zeros(0, np.intp), nothing, nothing, nothing, nothing, nothing))
 
     def __getstate__(self) -> tuple[typing.Any, ...]:
-        used = slice(1, 1 + len(self))
-        return self.names, self.weights[used], self.squares[used], self.units[used]
+        columns = (getattr(self, name)[1 : self._n_rows] for name in _UNKNOWN)
+        # The second row of each name, which says the rows of the names as well.
+        return self.names, self.seconds[[*self._index.values()]], *columns
 
     def __setstate__(self, state: tuple[typing.Any, ...]) -> None:
-        names, *columns = state
-        self._index = {name: row for row, name in enumerate(names, 1)}
-        self.weights, self.squares, self.units = (
-            np.concatenate([[first], column])
-            for first, column in zip((0.0, 0.0, np.inf), columns, strict=True)
-        )
+        names, seconds, *columns = state
+        for (name, unknown), column in zip(_UNKNOWN.items(), columns, strict=True):
+            setattr(self, name, np.concatenate([[unknown], column]))
+        self._n_rows = 1 + len(columns[0])
+        taken = set(seconds.tolist())
+        first_rows = (row for row in range(1, self._n_rows) if row not in taken)
+        self._index = dict(zip(names, first_rows, strict=True))
+        self.seconds: Rows = np.zeros(self._n_rows, np.intp)
+        self.seconds[[*self._index.values()]] = seconds
+        self.n_seconds = int(np.count_nonzero(seconds))
         self._ones = np.ones(64)
         self.last: typing.Any = None
 
@@ -89,8 +113,13 @@ class FeatureTable:
 
     @property
     def names(self) -> list[base.typing.FeatureName]:
-        """The known names, in the order of their rows."""
+        """The known names, in the order in which they became known."""
         return list(self._index)
+
+    @property
+    def first_rows(self) -> Rows:
+        """The rows of the known names, in the same order."""
+        return np.fromiter(self._index.values(), np.intp, len(self))
 
     def ones(self, n: int) -> FloatArray:
         """An array of at least so many ones, not to be changed."""
@@ -114,24 +143,48 @@ class FeatureTable:
         """Give a row with this unit to each of the names that has none."""
         index = self._index
         new = {name: unit for name, unit in zip(names, units, strict=True) if name not in index}
-        n_rows = 1 + len(self)
-        n_needed = n_rows + len(new)
-        if n_needed > len(self.weights):
+        first = self._make_rows(len(new))
+        self.units[first : self._n_rows] = list(new.values())
+        index.update(zip(new, range(first, self._n_rows), strict=True))
+
+    def add_second(self, row: int, mean: float, unit: float) -> None:
+        """Give a second row to the feature in this row."""
+        second = self._make_rows(1)
+        self.means[second] = mean
+        self.units[second] = unit
+        self.seconds[row] = second
+        self.n_seconds += 1
+
+    def _make_rows(self, n: int) -> int:
+        """Make so many rows of zeros; returns the first of them."""
+        first, n_rows = self._n_rows, self._n_rows + n
+        if n_rows > len(self.weights):
             # First the memory: if there is none, nothing has changed.
-            size = n_needed + n_needed // 4
-            columns = [resized(column, size) for column in (self.weights, self.squares, self.units)]
-            self.weights, self.squares, self.units = columns
-        self.units[n_rows:n_needed] = list(new.values())
-        index.update(zip(new, range(n_rows, n_needed), strict=True))
+            size = n_rows + n_rows // 4
+            columns = {name: resized(getattr(self, name), size) for name in _UNKNOWN}
+            seconds = resized(self.seconds, size)
+            for name, column in columns.items():
+                setattr(self, name, column)
+            self.seconds = seconds
+        self._n_rows = n_rows
+        return first
 
     def keep(self, n_names: int) -> None:
         """Forget all but so many features: those with the largest squares, the newest of equals."""
-        used = slice(1, 1 + len(self))
-        kept = np.sort(np.argsort(self.squares[used], kind="stable")[-n_names:])
-        names = self.names
+        rows = self.first_rows
+        # Row 0, which stands for no second row, has no squares.
+        usefulness = self.squares[rows] + self.squares[self.seconds[rows]]
+        kept = np.sort(np.argsort(usefulness, kind="stable")[-n_names:])
+        names, rows = self.names, rows[kept]
+        seconds = self.seconds[rows]
+        has_second = seconds > 0
+        # The first rows come first, and then the second ones.
+        numbers = np.where(has_second, len(rows) + np.cumsum(has_second), 0)
+        all_rows = np.concatenate([rows, seconds[has_second]])
         self.__setstate__(
             (
-                [names[row] for row in kept.tolist()],
-                *(column[used][kept] for column in (self.weights, self.squares, self.units)),
+                [names[position] for position in kept.tolist()],
+                numbers,
+                *(getattr(self, name)[all_rows] for name in _UNKNOWN),
             )
         )
