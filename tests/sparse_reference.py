@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from math import hypot, sqrt
+from math import copysign, hypot, sqrt
 
 from river_oauc.calibration import Calibration
+
+# What is unusual in one example out of so many counts as a number.
+OFTEN = 10
+# Deviations are not measured finer than a millionth of the usual size, and never as 0/0.
+FINEST, LEAST = 2.0**-20, 2.0**-1022
 
 
 def pull_of(margin, variance):
@@ -27,25 +32,64 @@ def numbers_of(x):
     return numbers
 
 
+class Feature:
+    """A weight, its squared gradients, and the usual size of what it weighs."""
+
+    def __init__(self, unit):
+        self.weight, self.squares, self.unit = 0.0, 0.0, unit
+        self.n_unusual = 0
+        # A second one of these, for a feature that often varies.
+        self.deviation = None
+
+    def scaled(self, value):
+        return value / (self.unit + abs(value))
+
+    def step(self, sign, a, slope):
+        self.squares += a * slope * slope
+        self.weight += sign * a * slope / (0.5 + sqrt(self.squares))
+
+
+class Deviation(Feature):
+    """The same for the distance from the feature's own mean."""
+
+    def __init__(self, mean, unit):
+        super().__init__(unit)
+        self.mean = mean
+
+    def scaled(self, value):
+        return super().scaled(value - self.mean)
+
+    def follow(self, z):
+        root = sqrt(self.squares)
+        self.mean += 0.25 / (0.25 + root) * self.unit * z
+        self.unit *= (abs(z) + root) / (0.25 + root)
+
+
 class SparseReference:
     def __init__(self, prior="balanced"):
-        self.weight, self.squares, self.unit = {}, {}, {}
+        self.features, self.n_seen = {}, 0
         # Of the scores of the negatives and of the positives.
         self.n, self.mean, self.scatter = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
         self.calibration = Calibration(prior)
 
-    def scaled(self, x):
-        """The values in their units; unknown features are left out."""
-        return {j: v / (self.unit[j] + abs(v)) for j, v in x.items() if j in self.unit}
+    @property
+    def weights(self):
+        return {name: feature.weight for name, feature in self.features.items()}
 
-    def score(self, scaled):
-        """The score, and the values that it is made of."""
-        length = sqrt(sqrt(sum(v * v for v in scaled.values()))) or 1.0
-        divided = {j: v / length for j, v in scaled.items()}
-        return sum(self.weight[j] * v for j, v in divided.items()), divided
+    def inputs(self, x):
+        """What the weights weigh: the known features, and the deviations of those that vary."""
+        inputs = []
+        for name, value in x.items():
+            feature = self.features.get(name)
+            if feature is not None:
+                inputs.append((feature, feature.scaled(value)))
+                if feature.deviation is not None:
+                    inputs.append((feature.deviation, feature.deviation.scaled(value)))
+        length = sqrt(sqrt(sum(z * z for _, z in inputs))) or 1.0
+        return [(feature, z / length) for feature, z in inputs]
 
     def score_one(self, x):
-        return self.score(self.scaled(numbers_of(x)))[0]
+        return sum(feature.weight * z for feature, z in self.inputs(numbers_of(x)))
 
     def predict_proba_one(self, x):
         p = self.calibration.probability(self.score_one(x))
@@ -55,29 +99,35 @@ class SparseReference:
         if w == 0.0:
             return
         x = numbers_of(x)
-        for j, v in x.items():
-            if j not in self.unit:
-                self.weight[j], self.squares[j], self.unit[j] = 0.0, 0.0, abs(v)
-        scaled = self.scaled(x)
-        score, divided = self.score(scaled)
+        for name, value in x.items():
+            if name not in self.features:
+                self.features[name] = Feature(abs(value))
+        inputs = self.inputs(x)
+        score = sum(feature.weight * z for feature, z in inputs)
+        before = {name: self.features[name].scaled(value) for name, value in x.items()}
+        deviations = {
+            name: self.features[name].deviation.scaled(value)
+            for name, value in x.items()
+            if self.features[name].deviation is not None
+        }
 
         own, other, sign = (1, 0, 1.0) if y else (0, 1, -1.0)
-        before = self.n[own]
+        n_before = self.n[own]
         self.n[own] += w
         if self.n[other] > 0.0:
             variance = self.scatter[other] / self.n[other]
             pull = pull_of(sign * (score - self.mean[other]), variance)
             a = w * min(1.0, self.n[other] / self.n[own])
-            for j, v in divided.items():
-                self.squares[j] += a * (pull * v) ** 2
-                self.weight[j] += sign * a * pull * v / (0.5 + sqrt(self.squares[j]))
-        for j, v in scaled.items():
-            root = sqrt(self.squares[j])
-            self.unit[j] *= (abs(v) + root) / (0.5 + root)
+            for feature, z in inputs:
+                feature.step(sign, a, pull * z)
 
-        deviation = score - self.mean[own]
-        self.mean[own] += w / self.n[own] * deviation
-        self.scatter[own] += w * (before / self.n[own]) * deviation**2
+        self.n_seen += 1
+        for name, value in x.items():
+            self.follow(self.features[name], value, abs(before[name]), deviations.get(name))
+
+        gap = score - self.mean[own]
+        self.mean[own] += w / self.n[own] * gap
+        self.scatter[own] += w * (n_before / self.n[own]) * gap**2
         if self.n[0] and self.n[1]:
             self.calibration.fit(
                 mean_positive=self.mean[1],
@@ -85,3 +135,18 @@ class SparseReference:
                 variance=0.5 * (self.scatter[0] / self.n[0] + self.scatter[1] / self.n[1]),
                 odds=self.n[1] / self.n[0],
             )
+
+    def follow(self, feature, value, size, deviation):
+        """Let what is usual for a feature follow a value."""
+        if deviation is not None:
+            feature.deviation.follow(deviation)
+        elif size != 0.5:
+            feature.n_unusual += 1
+            if OFTEN * feature.n_unusual >= self.n_seen:
+                smaller = copysign(min(feature.unit, abs(value)), value)
+                feature.deviation = Deviation(smaller, 3.0 * abs(abs(value) - feature.unit))
+        root = sqrt(feature.squares)
+        feature.unit *= (size + root) / (0.5 + root)
+        if feature.deviation is not None:
+            finest = max(FINEST * feature.unit, LEAST)
+            feature.deviation.unit = max(feature.deviation.unit, finest)

@@ -87,7 +87,7 @@ def test_it_is_the_plain_loop(stream, prior):
         plain.learn_one(x, y, w)
         p = plain.predict_proba_one(x)[True]
         assert model.predict_proba_one(x)[True] == pytest.approx(p, abs=1e-12, rel=1e-12)
-    assert model.weights == pytest.approx(plain.weight, abs=1e-12, rel=1e-12)
+    assert model.weights == pytest.approx(plain.weights, abs=1e-12, rel=1e-12)
 
 
 @pytest.mark.parametrize("asked", [False, True])
@@ -98,7 +98,7 @@ def test_it_is_the_plain_loop_on_a_longer_stream(asked):
             assert model.score_one(x) == pytest.approx(plain.score_one(x), abs=1e-12)
         model.learn_one(x, y, w)
         plain.learn_one(x, y, w)
-    assert model.weights == pytest.approx(plain.weight, abs=1e-12)
+    assert model.weights == pytest.approx(plain.weights, abs=1e-12)
 
 
 def test_predictions_between_leave_no_trace():
@@ -153,6 +153,21 @@ def test_swapped_labels_turn_the_score_round():
         assert model.score_one(x) == -other.score_one(x)
         model.learn_one(x, y, w)
         other.learn_one(x, not y, w)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 10.0, 5_000.0])
+def test_numbers_may_have_a_level(level):
+    """Ages, years, degrees: what they have in common is no news."""
+    aucs = []
+    for start in (0.0, level):
+        rng = random.Random(1)
+        stream = []
+        for _ in range(2_000):
+            y = rng.random() < 0.3
+            stream.append(({f"f{j}": rng.gauss(start + 0.7 * y, 1.0) for j in range(3)}, y, 1.0))
+        aucs.append(progressive_auc(SparseOAUCM(), stream))
+    assert aucs[0] > 0.76
+    assert aucs[1] > aucs[0] - 0.02
 
 
 @pytest.mark.parametrize("position", [0, 1, 5, 100, 500])
@@ -295,12 +310,34 @@ def test_what_has_pulled_least_goes_and_of_equals_the_oldest():
     table.add(list("abcde"), [1.0, 2.0, 3.0, 4.0, 5.0])
     table.squares[1:6] = [0.0, 3.0, 0.0, 0.0, 1.0]
     table.weights[1:6] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    # What the second row of a feature has pulled counts with it, and goes with it.
+    table.add_second(int(table.rows(["c"])[0]), mean=7.0, unit=8.0)
+    table.squares[6] = 2.0
+    table.add_second(int(table.rows(["a"])[0]), mean=9.0, unit=9.0)
     table.keep(3)
-    assert table.names == ["b", "d", "e"]
-    assert table.weights[1:4].tolist() == [2.0, 4.0, 5.0]
+    assert table.names == ["b", "c", "e"]
+    assert table.weights[table.first_rows].tolist() == [2.0, 3.0, 5.0]
     assert table.units[table.rows(["e", "b"])].tolist() == [5.0, 2.0]
+    (second,) = table.seconds[table.rows(["c"])]
+    assert (table.means[second], table.units[second], table.squares[second]) == (7.0, 8.0, 2.0)
+    assert table.n_seconds == 1
     table.add(["z"], [9.0])
-    assert table.rows_or_unknown(["z", "a"]).tolist() == [4, 0]
+    assert table.rows_or_unknown(["z", "a"]).tolist() == [5, 0]
+
+
+def test_a_pickled_table_is_the_same_with_second_rows_between_the_first():
+    table = FeatureTable()
+    table.add(["a", "b"], [1.0, 2.0])
+    table.add_second(1, mean=0.5, unit=0.25)
+    table.add(["c"], [3.0])
+    table.add_second(4, mean=2.5, unit=0.125)
+    copied = pickle.loads(pickle.dumps(table))
+    assert copied.names == ["a", "b", "c"]
+    for name in "abc":
+        row, other = table.rows([name])[0], copied.rows([name])[0]
+        assert copied.units[other] == table.units[row]
+        assert copied.means[copied.seconds[other]] == table.means[table.seconds[row]]
+    assert pickle.dumps(copied) == pickle.dumps(table)
 
 
 def test_a_limit_that_is_never_reached_changes_nothing():
