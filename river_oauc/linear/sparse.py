@@ -123,7 +123,7 @@ class SparseOAUCM(OnlineAUCClassifier):
     >>> for country, amount, y in clicks:
     ...     model.learn_one({"country": country, "amount": amount}, y)
     >>> model.largest_weights(2)
-    {('country', 'US'): -0.577, ('country', 'IT'): -0.529}
+    {('country', 'US'): -0.577, ('country', 'IT'): -0.527}
 
     References
     ----------
