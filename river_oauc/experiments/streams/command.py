@@ -27,14 +27,19 @@ from river_oauc.experiments.console.terminal import (
 )
 from river_oauc.experiments.models import Example
 from river_oauc.experiments.streams.progress import outcome_of
-from river_oauc.experiments.streams.rivals import OURS, RIVALS, SPARSE_RIVALS
+from river_oauc.experiments.streams.rivals import (
+    OURS,
+    RIVALS,
+    SPARSE_RIVALS,
+    VOWPAL_WABBIT,
+)
 
 __all__ = ["add_arguments", "examples_of", "run"]
 
 # A cell of the table: a stream, a model, and the seed of the shuffle and of the model.
 Cell = tuple[str, str, int]
 
-_MODELS = OURS | RIVALS | SPARSE_RIVALS
+_MODELS = OURS | RIVALS | SPARSE_RIVALS | VOWPAL_WABBIT
 _MEASURES = {
     "auc": "exact AUC",
     "auc_in_windows": "AUC in windows of 500",

@@ -8,9 +8,10 @@ from typing import Any
 
 from river import ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
 
-from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
+from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc.experiments.streams.vowpal import VowpalWabbit
 
-__all__ = ["OURS", "RIVALS", "SPARSE_RIVALS"]
+__all__ = ["OURS", "RIVALS", "SPARSE_RIVALS", "VOWPAL_WABBIT"]
 
 Maker = Callable[[int], Any]
 
@@ -18,6 +19,7 @@ Maker = Callable[[int], Any]
 OURS: dict[str, Maker] = {
     "AutoOKAUCM": lambda seed: AutoOKAUCM(),
     "AutoOAUCM": lambda seed: AutoOAUCM(),
+    "SparseOAUCM": lambda seed: SparseOAUCM(),
 }
 
 RIVALS: dict[str, Maker] = {
@@ -53,6 +55,10 @@ def _scaled(optimizer: str, seed: int) -> Any:
     return preprocessing.MaxAbsScaler() | _bare(optimizer, seed)
 
 
+def _vowpal(options: str, seed: int) -> VowpalWabbit:
+    return VowpalWabbit(options)
+
+
 # For wide streams: linear learners whose cost is in proportion to an example, bare and scaled.
 SPARSE_RIVALS: dict[str, Maker] = {
     **{f"LR ({name})": functools.partial(_bare, name) for name in _OPTIMIZERS},
@@ -61,4 +67,15 @@ SPARSE_RIVALS: dict[str, Maker] = {
     "PA, MaxAbs": lambda seed: (
         preprocessing.MaxAbsScaler() | linear_model.PAClassifier()  # type: ignore[no-untyped-call]
     ),
+}
+
+# One pass, as it comes: the four ways of learning that one would try. Needs `vowpalwabbit`.
+_VOWPAL_OPTIONS = {
+    "logistic": "--loss_function logistic",
+    "ftrl": "--ftrl --loss_function logistic",
+    "coin": "--coin --loss_function logistic",
+    "hinge": "--loss_function hinge",
+}
+VOWPAL_WABBIT: dict[str, Maker] = {
+    f"VW ({name})": functools.partial(_vowpal, options) for name, options in _VOWPAL_OPTIONS.items()
 }

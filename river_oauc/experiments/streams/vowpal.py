@@ -1,0 +1,48 @@
+"""Vowpal Wabbit behind the two methods that a comparison needs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from river_oauc.experiments.console.errors import UserError
+
+__all__ = ["VowpalWabbit"]
+
+
+class VowpalWabbit:
+    """A one-pass learner of Vowpal Wabbit on feature dicts.
+
+    Parameters
+    ----------
+    options
+        What is said on its command line.
+
+    """
+
+    def __init__(self, options: str) -> None:
+        try:
+            from vowpalwabbit import pyvw  # type: ignore[import-not-found]
+        except ImportError:
+            raise UserError("Vowpal Wabbit is not here: pip install vowpalwabbit") from None
+        self._workspace: Any = pyvw.Workspace(f"--quiet -b 24 {options}")
+
+    def _text(self, x: dict[Any, Any], label: str = "") -> str:
+        return f"{label} |f " + " ".join(
+            f"{name}:{value:.9g}" for name, value in x.items() if value
+        )
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[bool, float]:
+        """The probability of a positive, by the sigmoid of what it says."""
+        score = float(self._workspace.predict(self._text(x)))
+        p = 0.5 + 0.5 * math.tanh(0.5 * score)
+        return {False: 1.0 - p, True: p}
+
+    def learn_one(self, x: dict[Any, Any], y: bool) -> None:
+        """Learn from an example."""
+        self._workspace.learn(self._text(x, "1" if y else "-1"))
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        # Its table of 2²⁴ weights, of four bytes and as much again for the steps.
+        return 2**24 * 8
