@@ -28,14 +28,13 @@ class VowpalWabbit:
         self._workspace: Any = pyvw.Workspace(f"--quiet -b 24 {options}")
 
     def _text(self, x: dict[Any, Any], label: str = "") -> str:
-        return f"{label} |f " + " ".join(
-            f"{name}:{value:.9g}" for name, value in x.items() if value
-        )
+        features = " ".join(f"{name}:{value:.9g}" for name, value in x.items() if value)
+        return f"{label} |f {features}"
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[bool, float]:
-        """The probability of a positive, by the sigmoid of what it says."""
+        """What it says, between 0 and 1; not by the sigmoid, which would make ties of the largest."""
         score = float(self._workspace.predict(self._text(x)))
-        p = 0.5 + 0.5 * math.tanh(0.5 * score)
+        p = 0.5 + math.atan(score) / math.pi
         return {False: 1.0 - p, True: p}
 
     def learn_one(self, x: dict[Any, Any], y: bool) -> None:
