@@ -85,9 +85,10 @@ def test_a_stream_that_is_not_here_says_where_to_get_it(data):
 
 
 def test_a_run_goes_on_where_it_stopped(data, capsys):
-    results = data / "results.jsonl"
+    results, page = data / "results.jsonl", data / "page.md"
     arguments = ["streams", "--results", str(results), "--models", "LR, Standard", "AutoOAUCM"]
-    assert cli.main(arguments) == 0
+    assert cli.main([*arguments, "--markdown", str(page)]) == 0
+    assert "| | AutoOAUCM | LR, Standard |\n|---|---|---|\n| sms_spam |" in page.read_text()
     whole = results.read_text()
     table = capsys.readouterr().out
     assert "exact AUC" in table

@@ -16,6 +16,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.files import replace_file
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
@@ -69,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--results", type=pathlib.Path, default=pathlib.Path("streams.jsonl"),
         help="file of finished runs, which the command goes on with (%(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--markdown", type=pathlib.Path, help="file to write the tables to, as Markdown"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,11 +102,27 @@ def run(args: argparse.Namespace) -> int:
             lines.flush()
             bar.advance(task)
     results = read_results(args.results)
-    for measure, title in _MEASURES.items():
-        rows = _rows(results, names, models, args, measure)
+    tables = {
+        title: _rows(results, names, models, args, measure) for measure, title in _MEASURES.items()
+    }
+    for title, rows in tables.items():
         say(console, f"\n{title}")
         print_table(console, rows, bold=tuple(OURS))
+    if args.markdown is not None:
+        replace_file(args.markdown, "\n".join(map(_markdown, tables, tables.values())).encode())
     return 0
+
+
+def _markdown(title: str, rows: list[list[str]]) -> str:
+    """A table with a row per stream and a column per model, the highest figure in bold."""
+    (_, *names), *models = rows
+    lines = ["| | " + " | ".join(model for model, *_ in models) + " |"]
+    lines.append("|---" * (len(models) + 1) + "|")
+    for name, *cells in zip(names, *(figures for _, *figures in models), strict=True):
+        largest = max(cells, key=float)
+        cells = [f"**{cell}**" if cell == largest else cell for cell in cells]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return f"## {title}\n\n" + "\n".join(lines) + "\n"
 
 
 def _present() -> list[str]:
@@ -153,12 +173,12 @@ def _rows(
     args: argparse.Namespace,
     measure: str,
 ) -> list[list[str]]:
-    """A row per model and a column per stream, with the means over the seeds."""
-    rows = [["", *names]]
+    """A row per model and a column per stream, with the means over the seeds, and their mean."""
+    rows = [["", *names, "mean"]]
     for model in models:
         means = [
             np.mean([results[name, args.limit, model, seed][measure] for seed in range(args.seeds)])
             for name in names
         ]
-        rows.append([model, *(f"{mean:.1f}" for mean in means)])
+        rows.append([model, *(f"{mean:.1f}" for mean in (*means, np.mean(means)))])
     return rows

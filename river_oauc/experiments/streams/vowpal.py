@@ -32,7 +32,7 @@ class VowpalWabbit:
         return f"{label} |f {features}"
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[bool, float]:
-        """What it says, between 0 and 1; not by the sigmoid, which would make ties of the largest."""
+        """What it says, between 0 and 1: not by a sigmoid, which would make ties."""
         score = float(self._workspace.predict(self._text(x)))
         p = 0.5 + math.atan(score) / math.pi
         return {False: 1.0 - p, True: p}
