@@ -92,8 +92,8 @@ class Judge:
             n_recent = n_recent if n_recent < _N_RECENT else _N_RECENT
             gaps = scores[:, np.newaxis] - self._recent[other, :, :n_recent]
             dscal(1.0 / _NEARLY_TIED, gaps.ravel())
-            np.minimum(gaps, 1.0, gaps)
-            np.maximum(gaps, -1.0, gaps)
+            np.minimum(gaps, 1.0, out=gaps)
+            np.maximum(gaps, -1.0, out=gaps)
             wins = gaps.dot(_ONES[:n_recent])
             dscal((0.5 if positive else -0.5) / n_recent, wins)
             win = 0.5 + wins.item(-1)

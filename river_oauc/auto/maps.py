@@ -67,7 +67,7 @@ class KernelMaps:
         gaussian *= 2.0
         gaussian -= self._squared_norms
         gaussian -= ddot(z, z)
-        np.minimum(gaussian, 0.0, gaussian)
+        np.minimum(gaussian, 0.0, out=gaussian)
         dscal(self._gaussian, gaussian)
         return np.exp(both, both)
 
