@@ -121,7 +121,7 @@ class AutoOAUCM(_AutoClassifier):
     both are mixed in the same way, and after 2,000 examples the worse one goes.
 
     A step costs O(p²) time on average for p features, six to eight times one of `OAUCM` at 30.
-    Memory is 5p² + O(p) doubles, 2p² more for moments in which experts are solved for, and twice as
+    Memory is 5p² + 360p doubles, 2p² more for moments in which experts are solved for, and twice as
     much while a younger learner is on trial. Weights cannot diverge.
 
     Parameters
