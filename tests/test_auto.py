@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -481,6 +482,29 @@ def test_weights_are_the_slope_at_the_mean() -> None:
             - model.score_one({**mean, name: mean[name] - step})
         ) / (2.0 * step)
         assert weight == pytest.approx(slope, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cls", "ask"),
+    [
+        (AutoOAUCM, lambda model: model.experts),
+        (AutoOAUCM, lambda model: model.weights),
+        (AutoOAUCM, lambda model: model.explain_one({"x0": 1.0})),
+        (AutoOKAUCM, lambda model: model.experts),
+        (AutoOKAUCM, lambda model: model.explain_one({"x0": 1.0})),
+    ],
+)
+def test_what_another_thread_asks_for_comes_from_a_whole_state(cls: type[Auto], ask: Any) -> None:
+    model = learn(cls(), *stream(30, seed=25))
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(ask(model)))
+    with model._lock:
+        # As in the midst of an example.
+        thread.start()
+        thread.join(0.05)
+        assert answers == []
+    thread.join()
+    assert answers == [ask(model)]
 
 
 # Copies, batches, extremes ---------------------------------------------------------------------

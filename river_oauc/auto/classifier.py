@@ -37,18 +37,22 @@ class _AutoClassifier(DenseClassifier):
 
         While a younger generation is on trial, the experts of both are there.
         """
-        return [
-            {
-                "generation": "younger" if number else "elder",
-                "expert": name,
-                "auc": 0.5 + auc,
-                "share": generation_share * share,
-            }
-            for number, (engine, generation_share) in enumerate(self._generations.shared())
-            for name, auc, share in zip(
-                engine.names, engine.judge.aucs[:-1].tolist(), engine.shares.tolist(), strict=True
-            )
-        ]
+        with self._lock:
+            return [
+                {
+                    "generation": "younger" if number else "elder",
+                    "expert": name,
+                    "auc": 0.5 + auc,
+                    "share": generation_share * share,
+                }
+                for number, (engine, generation_share) in enumerate(self._generations.shared())
+                for name, auc, share in zip(
+                    engine.names,
+                    engine.judge.aucs[:-1].tolist(),
+                    engine.shares.tolist(),
+                    strict=True,
+                )
+            ]
 
     def explain_one(self, x: Features) -> dict[base.typing.FeatureName, float]:
         """By how much each feature moves the score of `x`.
@@ -178,10 +182,11 @@ class AutoOAUCM(_AutoClassifier):
     @property
     def weights(self) -> dict[base.typing.FeatureName, float]:
         """By how much the score rises with each feature, near its mean."""
-        slopes = np.zeros(self._vectorizer.size)
-        for engine, share in self._generations.shared():
-            slopes += share * engine.linear_weights()[1:] * engine.units.factors
-        return self._vectorizer.decode(slopes)
+        with self._lock:
+            slopes = np.zeros(self._vectorizer.size)
+            for engine, share in self._generations.shared():
+                slopes += share * engine.linear_weights()[1:] * engine.units.factors
+            return self._vectorizer.decode(slopes)
 
     def _explain(self, x: FloatArray) -> FloatArray:
         # What is not known is 0 in its units: so it is what a feature adds that it moves.
