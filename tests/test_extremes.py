@@ -27,6 +27,7 @@ from river_oauc import (
     OLUBAUC,
     PAI,
     AutoOAUCM,
+    AutoOKAUCM,
     Perceptron,
 )
 from river_oauc.base import OnlineAUCClassifier
@@ -58,7 +59,9 @@ def not_finite(obj: Any, path: str = "model") -> Iterator[str]:
             yield from not_finite(value, f"{path}[{index}]")
     elif hasattr(obj, "__dict__"):
         for name, value in vars(obj).items():
-            yield from not_finite(value, f"{path}.{name}")
+            # The memory of moments is a parameter, which may be endless.
+            if name != "memory":
+                yield from not_finite(value, f"{path}.{name}")
 
 
 def test_what_is_not_finite_is_found_wherever_it_is() -> None:
@@ -197,6 +200,7 @@ def test_a_feature_at_the_limit_is_a_feature(make: Factory) -> None:
 # Those that look at differences of examples, and never at an example by itself.
 BLIND_TO_AN_OFFSET: dict[str, OnlineAUCClassifier] = {
     "AutoOAUCM": AutoOAUCM(),
+    "AutoOKAUCM": AutoOKAUCM(),
     "OAUCM": OAUCM(),
     "OAUCS": OAUCS(),
     "OAM-gradient": OAM(seed=1),
@@ -220,13 +224,12 @@ def test_an_offset_of_a_hundred_million_does_not_change_the_ranking(
 
 # Nothing to learn ------------------------------------------------------------------------------
 
-LINEAR_CASES = [pytest.param(make, id=id_) for id_, make in CASES if "K" not in id_]
+LINEAR_CASES = [pytest.param(make, id=id_) for id_, make in CASES if hasattr(make(), "weights")]
 
 
 @pytest.mark.parametrize("make", LINEAR_CASES)
 def test_copies_of_a_feature_have_equal_weights(make: Factory) -> None:
     model = learn(make(), zip(as_dicts(STREAMS["every feature three times"]), LABELS, strict=True))
-    assert isinstance(model, LinearClassifier)
     weights = np.array(list(model.weights.values())).reshape(3, 3)
     assert np.abs(weights).max() > 0.0
     for copies in weights.T:
@@ -256,8 +259,10 @@ def test_of_identical_examples_only_the_frequency_is_known(
     learn(model, [(x, i % 5 == 0) for i in range(200)])
     assert_sound(model, [x, *PROBES])
     expected = 0.5 if prior == "balanced" else 0.2
-    # What rounding has left of a score counts as one.
-    assert model.predict_proba_one(x)[True] == pytest.approx(expected, abs=0.06)
+    # What rounding has left of a score counts as one; and those without knobs begin with a hundred
+    # scores of each class that they assume, of which the rare class has lost less.
+    tolerance = 0.09 if isinstance(model, AutoOAUCM | AutoOKAUCM) else 0.06
+    assert model.predict_proba_one(x)[True] == pytest.approx(expected, abs=tolerance)
 
 
 # One rare positive -----------------------------------------------------------------------------
@@ -294,7 +299,7 @@ def test_one_positive_in_a_hundred_thousand(make: Factory) -> None:
 # Many features ---------------------------------------------------------------------------------
 
 
-# AutoOAUCM inverts two matrices at each of the first examples.
+# Those without knobs solve for weights at each of the first examples.
 @pytest.mark.parametrize("make", slow_cases(lambda id_: id_.startswith("Auto")))
 def test_two_thousand_features(make: Factory) -> None:
     model = make()
@@ -407,10 +412,14 @@ def test_a_threshold_that_would_leave_the_range_is_refused() -> None:
     assert_sound(model, [{"a": 1.0}])
 
 
+@pytest.mark.parametrize("prior", ["balanced", "empirical"])
+@pytest.mark.parametrize("learner", [AutoOAUCM, AutoOKAUCM])
 @pytest.mark.parametrize("kind", LARGE_STREAMS)
-def test_auto_oaucm_refuses_nothing(kind: str) -> None:
-    """It cannot diverge, whatever the features and their importance."""
-    model = AutoOAUCM()
+def test_those_without_knobs_refuse_nothing(
+    kind: str, learner: type[OnlineAUCClassifier], prior: str
+) -> None:
+    """They cannot diverge, whatever the features and their importance."""
+    model = learner(prior)
     weights = itertools.cycle([1.0, 1e-50, 1.0, 1.0, 1e50])
     for rows in (LARGE_STREAMS[kind], ROWS * 1e-160, ROWS):
         for x, y, w in zip(as_dicts(rows), LABELS, weights, strict=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -122,3 +123,53 @@ def test_growth_equals_explicit_zeros():
 def test_a_memory_of_one_vector_or_less_is_refused(memory):
     with pytest.raises(ValueError, match="^memory is .*above 1$"):
         ForgettingMoments(2, memory)
+
+
+def test_nothing_is_forgotten_with_an_endless_memory():
+    rows, weights = sample(200, 3, seed=10)
+    assert_moments(moments_of(rows, weights, memory=math.inf), rows, weights, tolerance=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 200])
+def test_of_a_matrix_they_are_those_of_its_rows(n):
+    rows, weights = sample(n, 3, seed=11)
+    moments = ForgettingMoments.of(rows, weights)
+    assert_moments(moments, rows, weights)
+    # They go on like others, and leave the matrix alone.
+    more, more_weights = sample(70, 3, seed=12)
+    for row, w in zip(more, more_weights, strict=True):
+        moments.update(row.copy(), float(w))
+    assert_moments(moments, np.vstack([rows, more]), np.append(weights, more_weights))
+    np.testing.assert_array_equal(rows, sample(n, 3, seed=11)[0])
+
+
+@pytest.mark.parametrize("memory", [20.0, math.inf])
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 66, 129, 200])
+def test_terms_that_are_waiting_count(n, memory):
+    """However many there are, and however often they are asked for."""
+    rows, weights = sample(n, 3, seed=13)
+    moments, asked = moments_of(rows, weights, memory), ForgettingMoments(3, memory)
+    for row, w in zip(rows, weights, strict=True):
+        asked.update(row.copy(), float(w))
+        asked.upper_covariance()
+    upper = moments.upper_covariance()
+    assert upper.flags.f_contiguous
+    np.testing.assert_array_equal(upper, np.triu(upper))
+    np.testing.assert_allclose(upper, np.triu(moments.covariance), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(upper, asked.upper_covariance(), rtol=1e-9, atol=1e-12)
+    assert_moments(moments, rows, weights * (1.0 - 1.0 / memory) ** ages(n))
+    # It is a new array.
+    upper[:] = 0.0
+    assert_moments(moments, rows, weights * (1.0 - 1.0 / memory) ** ages(n))
+
+
+def test_terms_are_waiting_while_features_come_and_others_are_pooled():
+    rows, weights = sample(100, 3, seed=14)
+    rows[:90, 2] = 0.0
+    moments = moments_of(rows[:90, :2], weights[:90], memory=math.inf)
+    moments.resize(3)
+    for row, w in zip(rows[90:], weights[90:], strict=True):
+        moments.update(row.copy(), float(w))
+    other_rows, other_weights = sample(30, 3, seed=15)
+    moments += moments_of(other_rows, other_weights, memory=math.inf)
+    assert_moments(moments, np.vstack([rows, other_rows]), np.append(weights, other_weights))

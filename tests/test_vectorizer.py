@@ -409,9 +409,39 @@ def test_encode_columns_is_encode_of_each_row(
 def test_check_matrix_names_the_first_bad_row(value: float, complaint: str) -> None:
     matrix = np.array([[1.0, 2.0], [1e50, 0.0], [1e50, value], [math.nan, math.nan]])
     with pytest.raises(ValueError, match=rf"^{complaint}.*\(row 2 of the data frame\)$"):
-        Vectorizer.check_matrix(matrix, ["a", "b"])
+        Vectorizer().check_matrix(matrix, ["a", "b"])
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 3)])
 def test_check_matrix_accepts(shape: tuple[int, int]) -> None:
-    Vectorizer.check_matrix(np.full(shape, 1e49), list("abc")[: shape[1]])
+    Vectorizer().check_matrix(np.full(shape, 1e49), list("abc")[: shape[1]])
+
+
+# Values that are not known -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, np.float32("nan"), Decimal("nan")])
+def test_missing_values_are_nan_for_those_that_take_them(missing: Any) -> None:
+    vectorizer = Vectorizer(takes_missing=True)
+    vectorizer.extend("abc")
+    for lenient in (False, True):
+        for _ in range(3):
+            for x in ({"a": 1.0, "b": missing, "c": 3}, {"c": 3, "b": missing, "a": 1.0}):
+                array = vectorizer.encode(x, lenient) if lenient else vectorizer.encode(x)
+                np.testing.assert_array_equal(array, [1.0, math.nan, 3.0])
+            # An absent one is 0 all the same.
+            array = vectorizer.encode({"b": missing}, True)
+            np.testing.assert_array_equal(array, [0.0, math.nan, 0.0])
+            assert vectorizer.encode({"a": 1, "b": 2, "c": 3}).tolist() == [1.0, 2.0, 3.0]
+    assert vectorizer.encode({"new": missing}) is None
+    assert vectorizer.encode({"new": missing}, True).tolist() == [0.0, 0.0, 0.0]
+    copied = pickle.loads(pickle.dumps(vectorizer))
+    np.testing.assert_array_equal(copied.encode({"b": missing}), [0.0, math.nan, 0.0])
+
+
+def test_a_matrix_may_have_missing_values_for_those_that_take_them() -> None:
+    vectorizer = Vectorizer(takes_missing=True)
+    matrix = np.array([[1.0, math.nan], [math.nan, math.nan], [math.nan, 2e50]])
+    vectorizer.check_matrix(matrix[:2], ["a", "b"])
+    with pytest.raises(ValueError, match=r"^feature 'b' is 2e\+50.*\(row 2 of the data frame\)$"):
+        vectorizer.check_matrix(matrix, ["a", "b"])

@@ -66,7 +66,9 @@ def closed_forms(
             diagonal = matrix.ravel(order="K")[:: size + 1]
             diagonal += _JITTER
         # a, b, lower, overwrite_a.
-        _, weights, failure = dposv(matrix, gap, 0, 1)
+        weights, failure = dposv(matrix, gap, 0, 1)[1:]
+        # Or else there would be one more matrix while the next is made.
+        del matrix, diagonal
         if failure:
             # It cannot be, short of rounding: then no weights are better than wrong ones.
             weights = 0.0 * gap

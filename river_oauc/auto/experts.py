@@ -76,7 +76,7 @@ def implicit_margin(margin: float, pull: float) -> float:
     --------
     >>> from river_oauc.auto.experts import implicit_margin
     >>> implicit_margin(0.0, 2.0)
-    0.645
+    0.675
     >>> implicit_margin(-1e6, 1.0)
     -999999.0
 

@@ -108,7 +108,7 @@ def relevance(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     >>> rng = np.random.default_rng(1)
     >>> negatives, positives = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
     >>> relevance(positives + [2.0, 0.0], negatives)
-    array([0.752, 0.141])
+    array([0.749, 0.189])
 
     """
     pooled = np.vstack([positives, negatives])

@@ -26,6 +26,10 @@ _SMALLEST_VARIANCE = 1e-6
 # The share of positives is that of about so many examples, and of one more that is neither.
 _SHARE_MEMORY = 1000
 
+# No share is taken to be closer to 0 or 1 than this: after a million examples of one class, or one
+# of a huge weight, rounding leaves nothing of the other.
+_SMALLEST_SHARE = 1e-12
+
 
 class ProgressiveScores:
     """Class means and variances of recent scores, and the recent share of positives.
@@ -65,4 +69,5 @@ class ProgressiveScores:
         calibration.slope = _SLOPE
         if calibration.prior == "empirical":
             calibration.slope = self._slope
-            calibration.log_odds = math.log(self._share / (1.0 - self._share))
+            share = min(max(self._share, _SMALLEST_SHARE), 1.0 - _SMALLEST_SHARE)
+            calibration.log_odds = math.log(share / (1.0 - share))

@@ -158,7 +158,7 @@ class Vectorizer:
             isinstance(value, NOT_REAL) for value in x.values()
         ):
             # struct would take a complex number for a real one.
-            raise refusal_of(x, nan_is_absent=True)
+            raise self._refusal_of(x, lenient=True)
         numbers: Iterable[typing.Any] = x.values()
         if self._takes_missing:
             numbers = [math.nan if value is None else value for value in numbers]
@@ -166,14 +166,14 @@ class Vectorizer:
         try:
             pack_into(f"{len(x)}d", values, 0, *numbers)  # type: ignore[arg-type]
         except CONVERSION_ERRORS:
-            raise refusal_of(x) from None
+            raise self._refusal_of(x, lenient) from None
         known = values
         if lenient or self._takes_missing:
             known = np.where(np.isnan(values), 0.0, values)
             if not self._takes_missing:
                 values = known
         if not ddot(known, known) <= MAX_SQUARED_NORM:
-            raise refusal_of(x, nan_is_absent=lenient or self._takes_missing)
+            raise self._refusal_of(x, lenient)
         index = self._index
         if not lenient and not x.keys() <= index.keys():
             return None
@@ -187,6 +187,12 @@ class Vectorizer:
             if position is not None:
                 row[position] = value
         return row
+
+    def _refusal_of(self, x: Features, lenient: bool) -> ValueError:
+        """The error that names the feature because of which `x` is refused."""
+        if self._takes_missing:
+            x = {name: value for name, value in x.items() if value is not None}
+        return refusal_of(x, nan_is_absent=lenient or self._takes_missing)
 
     def unknown(self, names: Iterable[base.typing.FeatureName]) -> list[base.typing.FeatureName]:
         """Those of the names that are not known yet."""
