@@ -190,7 +190,7 @@ def test_one_huge_value_costs_little(position):
     assert aucs[0] > 0.75
 
 
-@pytest.mark.parametrize("value", [1e50, 1e-300, 5e-324, -1e50])
+@pytest.mark.parametrize("value", [5e49, 1e-300, 5e-324, -5e49])
 @pytest.mark.parametrize("w", [1e-50, 1.0, 1e50])
 def test_it_stays_finite(value, w):
     model = SparseOAUCM()

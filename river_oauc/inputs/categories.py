@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Mapping
 
@@ -9,8 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from river import base
 
-from river_oauc.inputs.frames import is_numeric, read_features
-from river_oauc.inputs.limits import Features, complaint_about, refusal_of, shown
+from river_oauc.inputs.frames import is_numeric, read_column
+from river_oauc.inputs.limits import MAX_NORM, Features, complaint_about, refusal_of, shown
 
 __all__ = ["numbers_of", "rows_of", "with_categories"]
 
@@ -53,19 +54,22 @@ def numbers_of(x: Features, nan_is_absent: bool = False) -> Numbers:
         # A NaN that has passed is an absent feature.
         if number == number and number != 0.0:
             numbers[name] = number
+    if not math.hypot(*numbers.values()) <= MAX_NORM:
+        raise refusal_of(x, nan_is_absent, strings_are_categories=True)
     return numbers
 
 
 def rows_of(frame: nw.DataFrame[typing.Any], nan_is_absent: bool = False) -> list[Numbers]:
     """The rows of a data frame as `numbers_of` would have them; all are checked."""
     columns = frame.columns
-    is_number = [is_numeric(dtype) for dtype in frame.schema.values()]
-    numeric = [j for j, is_number_column in enumerate(is_number) if is_number_column]
-    others = [j for j, is_number_column in enumerate(is_number) if not is_number_column]
-    matrix = np.zeros((len(frame), 0))
-    if numeric:
-        matrix = read_features(frame.select([columns[j] for j in numeric]))
-    cells = {j: frame.get_column(columns[j]).to_list() for j in others}
+    # By position: a name may be any hashable.
+    series = [frame.get_column(name) for name in columns]
+    numeric = [j for j, one in enumerate(series) if is_numeric(one.dtype)]
+    others = [j for j, one in enumerate(series) if not is_numeric(one.dtype)]
+    matrix = np.zeros((len(frame), len(numeric)))
+    for position, j in enumerate(numeric):
+        matrix[:, position] = read_column(columns[j], series[j])
+    cells = {j: (series[j].is_null().to_list(), series[j].to_list()) for j in others}
     positions = np.array(numeric, dtype=int)
     rows = []
     for row, numbers in enumerate(matrix):
@@ -73,7 +77,11 @@ def rows_of(frame: nw.DataFrame[typing.Any], nan_is_absent: bool = False) -> lis
         values: dict[int, typing.Any] = dict(
             zip(positions[present].tolist(), numbers[present].tolist(), strict=True)
         )
-        values.update((j, cells[j][row]) for j in others)
+        for j, (is_null, texts) in cells.items():
+            if not is_null[row]:
+                values[j] = texts[row]
+            elif not nan_is_absent:
+                values[j] = None
         # In the order of the columns, as a dict would have them.
         x: Features = {columns[j]: values[j] for j in sorted(values)}
         try:

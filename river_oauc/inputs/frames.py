@@ -17,7 +17,7 @@ from river_oauc.inputs.limits import MAX_NORM, complaint_about, shown
 if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoSeries
 
-__all__ = ["RowCount", "is_numeric", "read_features", "read_labels", "read_weights"]
+__all__ = ["RowCount", "is_numeric", "read_column", "read_features", "read_labels", "read_weights"]
 
 # numpy's letters for booleans, integers with and without a sign, and floats.
 _NUMERIC_KINDS = "biuf"
@@ -30,7 +30,7 @@ def read_features(frame: nw.DataFrame[typing.Any]) -> FloatArray:
     if _all_numeric(frame):
         matrix: FloatArray = dataframe.to_numpy(frame)
         return matrix
-    columns = [_read_column(name, frame.get_column(name)) for name in frame.columns]
+    columns = [read_column(name, frame.get_column(name)) for name in frame.columns]
     return np.column_stack(columns)
 
 
@@ -47,8 +47,12 @@ def _all_numeric(frame: nw.DataFrame[typing.Any]) -> bool:
     return all(map(is_numeric, frame.schema.values()))
 
 
-def _read_column(name: str, column: nw.Series[typing.Any]) -> FloatArray:
-    """The numbers of a column of any type; a string would be one that numpy silently parses."""
+def read_column(name: str, column: nw.Series[typing.Any]) -> FloatArray:
+    """The numbers of a column of any type; NaN where it has none."""
+    values = column.to_numpy()
+    if values.dtype.kind in _NUMERIC_KINDS:
+        return values.astype(float)
+    # One by one: a string would be one that numpy silently parses.
     values = np.full(len(column), np.nan)
     is_null = column.is_null().to_list()
     for row, value in enumerate(column.to_list()):

@@ -150,7 +150,7 @@ class SparseOAUCM(OnlineAUCClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
         yield {}
-        yield {"prior": "empirical", "max_features": 4}
+        yield {"prior": "empirical", "max_features": 100}
 
     @property
     def weights(self) -> dict[base.typing.FeatureName, float]:
@@ -263,7 +263,7 @@ class SparseOAUCM(OnlineAUCClassifier):
             else:
                 numbers = None
         weights, units = table.weights[rows], table.units[rows]
-        # x / (u + |x|), which is 0 for the infinite unit of an unknown feature.
+        # x / (u + |x|), which is next to nothing for an unknown feature.
         scaled = absolute(inputs)
         daxpy(units, scaled)
         divide(inputs, scaled, scaled)

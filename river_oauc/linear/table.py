@@ -36,13 +36,14 @@ packed_doubles = _Packers("d")
 _packed_rows = _Packers("n")
 
 # What stands in row 0, for all unknown names.
-_UNKNOWN = {"weights": 0.0, "squares": 0.0, "units": np.inf, "means": 0.0, "counts": 0.0}
+# What stands there is next to nothing in units of 1e300.
+_UNKNOWN = {"weights": 0.0, "squares": 0.0, "units": 1e300, "means": 0.0, "counts": 0.0}
 
 
 class FeatureTable:
     """What is known of every feature: a row per name, and a second one for what varies.
 
-    Row 0 stands for all unknown names, and has a weight of 0 and an infinite unit. Whatever the
+    Row 0 stands for all unknown names, and has a weight of 0 and a huge unit. Whatever the
     number of features, looking up those of an example costs as much as the example has. Memory is
     six doubles per feature and what its name takes in a dict: about 200 bytes for a short string.
 
