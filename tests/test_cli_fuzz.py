@@ -115,6 +115,30 @@ def test_any_bytes(home: pathlib.Path, beginning: bytes, content: bytes) -> None
     assert contents(home) == before
 
 
+@pytest.mark.usefixtures("undrawn")
+@given(
+    st.binary(max_size=60)
+    | st.lists(
+        st.sampled_from("1 -1 0 +1 1:1 2:3 3:-1e49 9:0 qid:1 # : 1: :1 nan 1:nan é \n".split(" "))
+    ).map(lambda cells: " ".join(cells).encode())
+)
+@settings(FUZZ, max_examples=100)
+@example(b"1 1:1\n0 1:2\n1 2:1\n")
+@example(b"1" * 400 + b" 1:1\n0 1:1\n")
+@example(b"1e308 " + b"9" * 5000 + b":1\n0 1:1\n")
+@example(b"1 1:1e60\n0 1:1\n")
+@example(b"\x1f\x8b")
+def test_any_bytes_as_libsvm(home: pathlib.Path, content: bytes) -> None:
+    (home / "data.csv").write_bytes(content)
+    said = call("compare", "--libsvm", "data.csv", "--models", "SparseOAUCM", "PAI")
+    if said.code == 0:
+        assert said.error == ""
+    else:
+        assert "data.csv: " in refusal(said) or " can't take example " in refusal(said)
+        assert len(said.error) < 500
+    assert contents(home) == {"data.csv": content}
+
+
 NUMBERS = ["0", "-0.0", "1", "1.5", "1e50", "-1e50", "1e-50", "5e-324", "1_000", "9" * 40]
 GAPS = ["", " ", "NA", "NAN", "?"]
 TEXTS = [
@@ -176,8 +200,8 @@ def test_any_cells(
     elif n_positives == len(rows):
         assert f"each of the {len(rows)} examples is positive" in refusal(said)
     elif said.code == 2:
-        # Numbers so far apart that the scaler overflows.
-        assert "Scaler can't take example " in refusal(said)
+        # Numbers so far apart that the scaler overflows, or too large for a bare learner.
+        assert " can't take example " in refusal(said)
         assert "number" in kinds
     else:
         assert said.code == 0 and said.error == ""
@@ -356,6 +380,9 @@ def test_speed_asks_no_learner_for_more_than_it_takes() -> None:
         [*CSV, "--csv"],
         [*CSV, "--target"],
         [*CSV, "--positive"],
+        [*CSV, "--exclude"],
+        ["compare", "--libsvm"],
+        ["compare", "--libsvm", "data.csv", "--exclude"],
         ["tables", "linear", "--datasets"],
         ["tables", "linear", "--methods"],
     ],

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import itertools
+import lzma
 import math
 import os
 import pathlib
 import random
 import re
+import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,15 +20,16 @@ from matplotlib import image
 from river import base, datasets, evaluate, forest, linear_model, metrics, preprocessing
 from threadpoolctl import threadpool_info
 
-from river_oauc import OAUCM
+from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.datasets import download
 from river_oauc.experiments.cli import main
 from river_oauc.experiments.compare import command as compare
 from river_oauc.experiments.compare import race as race_module
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
 from river_oauc.experiments.compare.curves import Curve, _spread, draw_curves
+from river_oauc.experiments.compare.libsvm_file import libsvm_stream
 from river_oauc.experiments.compare.race import Contest, pipeline, race
-from river_oauc.experiments.compare.streams import Stream, known_sets, named_stream
+from river_oauc.experiments.compare.streams import Stream, is_wide, known_sets, named_stream
 from river_oauc.experiments.models import CONTENDERS, contenders
 
 Write = Callable[..., pathlib.Path]
@@ -83,7 +88,9 @@ def test_table_equals_an_independent_progressive_loop(capsys: pytest.CaptureFixt
 
     examples = list(datasets.Phishing().take(300))
     for contender in contenders(rows):
-        model = preprocessing.MinMaxScaler() | contender.make(42)
+        model: Any = contender.make(42)
+        if not contender.bare:
+            model = preprocessing.MinMaxScaler() | model
         exact = progressive_auc(examples, model.clone())
         river_says = evaluate.progressive_val_score(examples, model, metrics.ROCAUC()).get()
         assert rows[contender.name] == pytest.approx((exact, river_says), abs=5.1e-5)
@@ -135,7 +142,7 @@ def test_numbers_stay_whole_on_a_narrow_terminal(
     for name in ("OAUCM", "PAI"):
         cells = " ".join(line for line in table.splitlines() if line.startswith(name)).split()
         figures = " ".join(cell for cell in cells if cell != name)
-        assert re.fullmatch(r"0\.\d{4} 0\.\d{4} \d+\.\d \d+\.\d+ KiB", figures)
+        assert re.fullmatch(r"0\.\d{4} 0\.\d{4} \d+\.\d \d+\.\d+ KiB minmax", figures)
 
 
 def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,31 +369,38 @@ def test_csv_cells_become_features(write: Write) -> None:
     assert list(stream.examples) == [
         ({"amount": 1.5, "colour": "red"}, False),
         ({"amount": -2000.0}, True),
-        ({"colour": "red, dark", "note": "x"}, False),
+        ({"amount": None, "colour": "red, dark", "note": "x"}, False),
     ]
     assert (stream.title, stream.size, stream.positives) == ("data.csv", 3, 1)
     assert stream.text_features == ("colour", "note")
     assert stream.notes == (
         "1 of 3 rows are positive (y = yes)",
         "one-hot encoded: 'colour', 'note'",
-        "left out, for want of a name or a value, or with more than 50 distinct texts: "
-        "'column 1', 'empty'",
+        "left out, for want of a name or a value: 'column 1', 'empty'",
     )
 
 
-def test_csv_text_with_too_many_values_is_left_out(write: Write) -> None:
+def test_csv_text_with_many_values_is_for_the_learner_of_text(write: Write) -> None:
     n = MAX_CATEGORIES
     rows = [f"{i},name {i},{i % n},{i if i != 7 else 'x'},{i % 2}" for i in range(n + 1)]
     path = write("a,name,code,broken,y\n" + "\n".join(rows))
     stream = csv_stream(path, target="y", positive="1")
-    assert set(next(iter(stream.examples))[0]) == {"a", "code"}
+    assert next(iter(stream.examples))[0] == {
+        "a": 0.0,
+        "name": "name 0",
+        "code": 0.0,
+        "broken": "0",
+    }
+    assert stream.many_valued == ("name", "broken")
+    assert stream.is_wide
     assert stream.notes[1:] == (
-        f"left out, for want of a name or a value, or with more than {n} distinct texts: "
-        "'name', 'broken'",
+        f"more than {n} distinct texts, left out for all but SparseOAUCM: 'name', 'broken'",
     )
 
     # One row less, and the names are few enough.
-    assert csv_stream(path, target="y", positive="1", limit=n).text_features == ("name", "broken")
+    shorter = csv_stream(path, target="y", positive="1", limit=n)
+    assert shorter.text_features == ("name", "broken")
+    assert shorter.many_valued == () and not shorter.is_wide
 
 
 def test_csv_order_limit_and_shuffle(write: Write) -> None:
@@ -485,8 +499,286 @@ def test_compare_on_csv(write: Write, capsys: pytest.CaptureFixture[str]) -> Non
     ]
     for name, (exact, _) in table_rows(output).items():
         (contender,) = contenders([name])
-        model = pipeline(contender.make(42), "minmax", ["shop"])
-        assert exact == pytest.approx(progressive_auc(examples, model), abs=5.1e-5)
+        model = pipeline(contender.make(42), "none" if contender.bare else "minmax", ["shop"])
+        seen = [({"amount": None} | x, y) for x, y in examples] if contender.bare else examples
+        assert exact == pytest.approx(progressive_auc(seen, model), abs=5.1e-5)
+
+
+# --- what each learner is shown ------------------------------------------------------------------
+
+
+def test_learners_without_preparation_run_bare_and_take_what_is_missing(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(6)
+    rows = [
+        (f"{rng.gauss(10.0 * (i % 3 == 0), 9):.2f}" if i % 5 else "", "ab"[i % 2], int(i % 3 == 0))
+        for i in range(120)
+    ]
+    path = write("amount,shop,y\n" + "".join(f"{a},{s},{y}\n" for a, s, y in rows))
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "1", "--scaler", "standard"]
+    models = ["AutoOAUCM", "AutoOKAUCM", "SparseOAUCM", "OAUCM"]
+    assert main(["compare", *arguments, "--models", *models]) == 0
+    output = capsys.readouterr().out
+    scalers = {c[0]: c[-1] for c in map(str.split, output.splitlines()) if c and c[0] in models}
+    bare = ["AutoOAUCM", "AutoOKAUCM", "SparseOAUCM"]
+    assert scalers == dict.fromkeys(bare, "none") | {"OAUCM": "standard"}
+    assert "positive, behind StandardScaler or bare" in output
+
+    table = table_rows(output)
+    one_hot = [
+        (
+            {
+                "amount": float(a) if a else None,
+                **({"shop_a": s == "a"} if i or s == "a" else {}),
+                **({"shop_b": s == "b"} if i or s == "b" else {}),
+            },
+            y == 1,
+        )
+        for i, (a, s, y) in enumerate(rows)
+    ]
+    as_it_is = [(({"amount": float(a)} if a else {}) | {"shop": s}, y == 1) for a, s, y in rows]
+    for name, model, examples in (
+        ("AutoOAUCM", AutoOAUCM(), one_hot),
+        ("AutoOKAUCM", AutoOKAUCM(), one_hot),
+        ("SparseOAUCM", SparseOAUCM(), as_it_is),
+    ):
+        assert table[name][0] == pytest.approx(progressive_auc(examples, model), abs=5.1e-5)
+
+
+def test_text_of_many_values_is_learned_as_it_is(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(7)
+    users = [f"user {rng.randrange(2 * MAX_CATEGORIES)}" for _ in range(400)]
+    rows = [(rng.gauss(0, 1), user, int(user[-1] in "37")) for user in users]
+    path = write("amount,user,y\n" + "".join(f"{a!r},{u},{y}\n" for a, u, y in rows))
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "1"]
+    assert main(["compare", *arguments]) == 0
+    output = capsys.readouterr().out
+    assert "more than 50 distinct texts, left out for all but SparseOAUCM: 'user'" in output
+    assert (
+        "wide, so without AutoOAUCM, AutoOKAUCM, OAUCM, OKAUCM, HoeffdingTreeClassifier; "
+        "--models picks any\n" in output
+    )
+    table = table_rows(output)
+    assert set(table) == {"SparseOAUCM", "LogisticRegression", "PAClassifier", "river.Perceptron"}
+    seen = [({"amount": a, "user": u}, y == 1) for a, u, y in rows]
+    expected = progressive_auc(seen, SparseOAUCM())
+    assert table["SparseOAUCM"][0] == pytest.approx(expected, abs=5.1e-5)
+    assert expected > 0.8
+    # The others know the amount only.
+    logistic = preprocessing.MinMaxScaler() | linear_model.LogisticRegression()
+    expected = progressive_auc([({"amount": a}, y == 1) for a, _, y in rows], logistic)
+    assert table["LogisticRegression"][0] == pytest.approx(expected, abs=5.1e-5)
+
+    assert main(["compare", *arguments, "--models", "OAUCM", "SparseOAUCM"]) == 0
+    output = capsys.readouterr().out
+    assert set(table_rows(output)) == {"OAUCM", "SparseOAUCM"}
+    assert "wide" not in output
+
+
+def test_text_of_many_values_alone(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{i % (MAX_CATEGORIES + 5)},x{i % (MAX_CATEGORIES + 5)}\n" for i in range(200))
+    path = write("y,name\n" + rows)
+    assert main(["compare", "--csv", str(path), "--target", "y", "--positive", "3"]) == 0
+    assert table_rows(capsys.readouterr().out)["LogisticRegression"][0] < 0.7
+
+
+def test_is_wide_looks_at_the_first_thousand() -> None:
+    wide = [({str(i): 1.0}, True) for i in range(301)]
+    narrow = [({"0": 1.0}, True)] * 699
+    assert is_wide(wide) and is_wide(narrow + wide)
+    assert not is_wide(wide[:300]) and not is_wide([*narrow, *narrow[:1], *wide])
+
+
+# --- LIBSVM --------------------------------------------------------------------------------------
+
+
+def test_libsvm_rows_become_examples(write: Write) -> None:
+    path = write("# a comment\n+1 1:0.5 12:-3\n\n-1 qid:4 3:1e2 # 7:1\r\n-1\n+1 2:0")
+    stream = libsvm_stream(path)
+    assert list(stream.examples) == [
+        ({"1": 0.5, "12": -3.0}, True),
+        ({"3": 100.0}, False),
+        ({}, False),
+        ({"2": 0.0}, True),
+    ]
+    assert (stream.size, stream.positives, stream.scaler) == (4, 2, "maxabs")
+    assert stream.notes == ("2 of 4 rows are positive (label = 1)",)
+    assert not stream.is_wide
+
+
+@pytest.mark.parametrize(
+    "labels, positive, expected, notes",
+    [
+        ("+1 -1 1", None, "1 0 1", ["(label = 1)"]),
+        ("0 1 0", None, "0 1 0", ["(label = 1)"]),
+        ("2 1 2", None, "1 0 1", ["(label = 2)"]),
+        ("-2.5 -1.5 -2.5", None, "0 1 0", ["(label = -1.5)"]),
+        ("1 -1 1", "-1.0", "0 1 0", ["(label = -1)"]),
+        (
+            "1 2 3 1",
+            "+1",
+            "1 0 0 1",
+            ["(label = 1)", "the other labels are negative: '2', '3'"],
+        ),
+    ],
+)
+def test_libsvm_labels(
+    write: Write, labels: str, positive: str | None, expected: str, notes: list[str]
+) -> None:
+    path = write("".join(f"{label} 1:1\n" for label in labels.split()))
+    stream = libsvm_stream(path, positive=positive)
+    assert [y for _, y in stream.examples] == [y == "1" for y in expected.split()]
+    assert [note.rpartition("positive ")[2] for note in stream.notes] == notes
+
+
+def test_libsvm_order_limit_and_shuffle(write: Write) -> None:
+    path = write("".join(f"{i % 3 == 0:d} 1:{i}\n" for i in range(30)))
+
+    def order(**kwargs: Any) -> list[float]:
+        stream = libsvm_stream(path, **kwargs)
+        examples = list(stream.examples)
+        assert len(examples) == stream.size
+        assert sum(y for _, y in examples) == stream.positives
+        return [x["1"] for x, _ in examples]
+
+    assert order() == list(range(30))
+    assert order(limit=7) == list(range(7))
+    expected = list(range(30))
+    random.Random(5).shuffle(expected)
+    assert order(shuffle=True, seed=5, limit=10) == expected[:10]
+
+
+def test_libsvm_ordered_by_class_is_pointed_out(write: Write) -> None:
+    path = write("0 1:1\n0 1:2\n1 1:3\n")
+    hint = "the rows are ordered by 'label', no fair stream: try --shuffle"
+    assert hint in libsvm_stream(path).notes
+
+
+def test_compare_on_wide_libsvm(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(8)
+    examples = []
+    for _ in range(300):
+        spam = rng.random() < 0.3
+        words = {rng.randrange(1, 200) + 150 * spam for _ in range(rng.randrange(8))}
+        examples.append(({str(word): float(rng.randint(1, 3)) for word in words}, spam))
+    lines = [
+        " ".join([str(int(y)), *(f"{index}:{value!r}" for index, value in x.items())])
+        for x, y in examples
+    ]
+    path = write(gzip.compress("\n".join(lines).encode()), name="words.svm.gz")
+    assert main(["compare", "--libsvm", str(path)]) == 0
+    output = capsys.readouterr().out
+    assert "wide, so without AutoOAUCM, " in output
+    assert "words.svm.gz: 300 examples" in output
+    table = table_rows(output)
+    assert set(table) == {"SparseOAUCM", "LogisticRegression", "PAClassifier", "river.Perceptron"}
+    bare = progressive_auc(examples, SparseOAUCM())
+    assert table["SparseOAUCM"][0] == pytest.approx(bare, abs=5.1e-5)
+    logistic = preprocessing.MaxAbsScaler() | linear_model.LogisticRegression()
+    scaled = progressive_auc(examples, logistic)
+    assert table["LogisticRegression"][0] == pytest.approx(scaled, abs=5.1e-5)
+
+    arguments = ["--scaler", "none", "--models", "LogisticRegression"]
+    assert main(["compare", "--libsvm", str(path), *arguments]) == 0
+    output = capsys.readouterr().out
+    assert "positive, bare\n" in output
+    bare = progressive_auc(examples, linear_model.LogisticRegression())
+    assert table_rows(output)["LogisticRegression"][0] == pytest.approx(bare, abs=5.1e-5)
+
+
+def test_compare_on_narrow_libsvm(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("".join(f"{i % 2} 1:{i % 5} 2:{i % 3}\n" for i in range(40)))
+    assert main(["compare", "--libsvm", str(path)]) == 0
+    output = capsys.readouterr().out
+    assert set(table_rows(output)) == {c.name for c in CONTENDERS if c.by_default}
+    assert "wide" not in output
+
+
+def test_libsvm_is_not_held_in_memory(write: Write) -> None:
+    path = write("".join(f"{i % 2} {i}:1 {i + 1}:2\n" for i in range(1, 60_000)))
+    tracemalloc.start()
+    n_rows = sum(1 for _ in libsvm_stream(path).examples)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_rows == 59_999
+    assert peak < 1e6
+
+
+# --- packed files --------------------------------------------------------------------------------
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("name", ["data.{}", "no ending"])
+def test_packed_files(write: Write, kind: str, name: str) -> None:
+    name = name.format(kind)
+    path = write(PACK[kind](GOOD.encode("utf-8-sig")), name=name)
+    packed = csv_stream(path, target="y", positive="1")
+    plain = csv_stream(write(GOOD), target="y", positive="1")
+    assert list(packed.examples) == list(plain.examples)
+    path = write(PACK[kind](b"1 1:2\n0 3:4\n"), name=name)
+    assert list(libsvm_stream(path).examples) == [({"1": 2.0}, True), ({"3": 4.0}, False)]
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("damage", [lambda data: data[:-12], lambda data: data[:12] + b"x" * 40])
+def test_damaged_packed_files(
+    write: Write,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    path = write(damage(PACK[kind](GOOD.encode() * 50)))
+    assert refused_csv(capsys, path).startswith("FILE: the compressed file is damaged or cut off: ")
+
+
+# --- columns to leave out ------------------------------------------------------------------------
+
+
+def test_excluded_columns(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a,b,c d,y\n1,2,x,0\n3,4,z,1\n5,6,x,0\n")
+    stream = csv_stream(path, target="y", positive="1", exclude=["a", "c d"])
+    assert [x for x, _ in stream.examples] == [{"b": 2.0}, {"b": 4.0}, {"b": 6.0}]
+    assert stream.text_features == ()
+
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "1", "--models", "PAI"]
+    assert main(["compare", *arguments, "--exclude", "a", "c d"]) == 0
+    assert "one-hot" not in capsys.readouterr().out
+    for excluded, message in [
+        (["a", "C d"], "nothing to exclude under 'C d' (did you mean 'c d'?); there are 'a', 'b',"),
+        (["y"], "'y' is the target, and can't be excluded"),
+        (["a", "b", "c d"], "no column besides 'y' can serve as a feature"),
+    ]:
+        said = refused(capsys, *arguments, "--exclude", *excluded)
+        assert said.replace(str(path), "FILE").startswith(f"FILE: {message}")
+
+
+def test_excluded_indices(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("1 1:2 2:5\n0 3:4 1:1\n1 7:1\n")
+    stream = libsvm_stream(path, exclude=["1", "7"])
+    assert [x for x, _ in stream.examples] == [{"2": 5.0}, {"3": 4.0}, {}]
+    for excluded, message in [
+        (["1", "9"], "no index '9' to exclude (the nearest is '7')"),
+        (["age"], "no index 'age' to exclude: they are whole numbers"),
+        (["1", "2", "3", "7"], "no row has a feature"),
+    ]:
+        said = refused(capsys, "--libsvm", str(path), "--exclude", *excluded)
+        assert said.replace(str(path), "FILE") == f"FILE: {message}"
+
+
+def test_excluded_features_of_a_named_set(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = named_stream("Phishing", exclude=["https"], limit=30)
+    assert {len(x) for x, _ in stream.examples} == {8}
+    message = refused(capsys, "Phishing", "--exclude", "http")
+    assert message.startswith("Phishing: nothing to exclude under 'http' (did you mean 'https'?)")
 
 
 # --- requests that can't be met ------------------------------------------------------------------
@@ -562,6 +854,59 @@ def test_bad_csv(
     write: Write, capsys: pytest.CaptureFixture[str], content: str | bytes, message: str
 ) -> None:
     assert refused_csv(capsys, write(content)) == message
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "FILE: there is no row in it"),
+        ("# nothing\n\n", "FILE: there is no row in it"),
+        ("1\n-1\n", "FILE: no row has a feature"),
+        ("1 1:1\nx 1:1\n", "FILE: line 2: the label 'x' is not a number"),
+        ("1 1:1\nnan 1:1\n", "FILE: line 2: the label 'nan' is not a number"),
+        ("1,3 1:1\n", "FILE: line 1: the label '1,3' is not a number"),
+        (
+            "# c\n1 1:1 2\n",
+            "FILE: line 2: '2' is not of the form INDEX:VALUE, a whole number and a number",
+        ),
+        (
+            "1 1:x\n",
+            "FILE: line 1: '1:x' is not of the form INDEX:VALUE, a whole number and a number",
+        ),
+        (
+            "1 1:inf\n",
+            "FILE: line 1: '1:inf' is not of the form INDEX:VALUE, a whole number and a number",
+        ),
+        (
+            "1 -1:1\n",
+            "FILE: line 1: '-1:1' is not of the form INDEX:VALUE, a whole number and a number",
+        ),
+        ("1 1:1 2:1 1:3\n", "FILE: line 1: the index 1 stands there twice"),
+        (
+            "1 1:1\n1 2:1\n",
+            "FILE: there are to be two labels, not '1'; a larger --limit may help",
+        ),
+        (
+            "1 1:1\n2 2:1\n0 1:1\n",
+            "FILE: there are to be two labels, not '0', '1', '2'; --positive VALUE picks one",
+        ),
+        (b"\xff\xfe1 1:1\n", "FILE: not UTF-8 text; save it as UTF-8"),
+    ],
+)
+def test_bad_libsvm(
+    write: Write, capsys: pytest.CaptureFixture[str], content: str | bytes, message: str
+) -> None:
+    path = write(content)
+    assert refused(capsys, "--libsvm", str(path)).replace(str(path), "FILE") == message
+
+
+@pytest.mark.parametrize("positive", ["3", "yes", "nan"])
+def test_wrong_positive_label(
+    write: Write, capsys: pytest.CaptureFixture[str], positive: str
+) -> None:
+    path = write("1 1:1\n-1 1:1\n")
+    message = refused(capsys, "--libsvm", str(path), "--positive", positive)
+    assert message == f"{path}: the label {positive!r} never occurs; there are '-1', '1'"
 
 
 def test_no_file_or_one_that_can_be_read_only_once(
@@ -642,8 +987,20 @@ def test_line_breaks_in_a_message_stay_on_one_line(
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--target", "y"], "--target and --positive go with --csv FILE"),
-        (["--positive", "1"], "--target and --positive go with --csv FILE"),
+        (
+            ["--target", "y"],
+            "--target goes with --csv FILE, --positive with that or --libsvm FILE",
+        ),
+        (
+            ["--positive", "1"],
+            "--target goes with --csv FILE, --positive with that or --libsvm FILE",
+        ),
+        (["--csv", "f.csv", "--libsvm", "f"], "either --csv f.csv or --libsvm f, not both"),
+        (["Phishing", "--libsvm", "f"], "either the set 'Phishing' or --libsvm f, not both"),
+        (
+            ["--libsvm", "f", "--target", "y"],
+            "--target goes with --csv FILE; a LIBSVM file begins with the label",
+        ),
         (["--csv", "f.csv"], "--csv FILE needs --target COLUMN and --positive VALUE"),
         (
             ["--csv", "f.csv", "--target", "y"],
@@ -655,7 +1012,8 @@ def test_line_breaks_in_a_message_stay_on_one_line(
         ),
         (
             ["./f.csv", "--target", "y", "--positive", "1"],
-            "./f.csv is a file: write --csv ./f.csv --target COLUMN --positive VALUE",
+            "./f.csv is a file: write --csv ./f.csv --target COLUMN --positive VALUE, "
+            "or --libsvm ./f.csv",
         ),
         (
             ["--plot", "no/such/directory/a.png"],

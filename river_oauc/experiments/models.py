@@ -18,16 +18,20 @@ from river_oauc import (
     OLUBAUC,
     PAI,
     AutoOAUCM,
+    AutoOKAUCM,
     Perceptron,
+    SparseOAUCM,
 )
 
-__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "Example", "contenders"]
+__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "TAKES_TEXT", "Contender", "Example", "contenders"]
 
 # What a learner sees of a stream: the features, and whether the example is positive.
 Example = tuple[dict[Any, Any], bool]
 
 LOGISTIC = "LogisticRegression"
 ARF = "ARFClassifier"
+# The one that takes strings as they are.
+TAKES_TEXT = "SparseOAUCM"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,12 @@ class Contender:
         Whether it comes from this package.
     by_default
         Whether it takes part without being asked for.
+    for_wide
+        The same on wide streams, where a step must cost no more than the features it has.
+    bare
+        Whether it needs no scaler, and takes None where a number is missing.
+    takes_text
+        Whether it takes text as it is, of any number of values; what is missing is left out.
 
     """
 
@@ -51,10 +61,23 @@ class Contender:
     make: Callable[[int], base.Classifier]
     ours: bool = False
     by_default: bool = True
+    for_wide: bool = False
+    bare: bool = False
+    takes_text: bool = False
 
 
 CONTENDERS = (
-    Contender("AutoOAUCM", lambda seed: AutoOAUCM(), ours=True),
+    Contender("AutoOAUCM", lambda seed: AutoOAUCM(), ours=True, bare=True),
+    Contender("AutoOKAUCM", lambda seed: AutoOKAUCM(), ours=True, bare=True),
+    Contender(
+        TAKES_TEXT,
+        lambda seed: SparseOAUCM(),
+        ours=True,
+        by_default=False,
+        for_wide=True,
+        bare=True,
+        takes_text=True,
+    ),
     Contender("OAUCM", lambda seed: OAUCM(), ours=True),
     Contender("OAUCS", lambda seed: OAUCS(), ours=True, by_default=False),
     Contender("OKAUCM", lambda seed: OKAUCM(seed=seed), ours=True),
@@ -64,10 +87,14 @@ CONTENDERS = (
     Contender("OLUBAUC", lambda seed: OLUBAUC(), ours=True, by_default=False),
     Contender("PAI", lambda seed: PAI(), ours=True, by_default=False),
     Contender("Perceptron", lambda seed: Perceptron(), ours=True, by_default=False),
-    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression()),
-    Contender("PAClassifier", lambda seed: linear_model.PAClassifier()),  # type: ignore[no-untyped-call]
+    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression(), for_wide=True),
+    Contender(
+        "PAClassifier",
+        lambda seed: linear_model.PAClassifier(),  # type: ignore[no-untyped-call]
+        for_wide=True,
+    ),
     # Ours has the same name, and no bias.
-    Contender("river.Perceptron", lambda seed: linear_model.Perceptron()),
+    Contender("river.Perceptron", lambda seed: linear_model.Perceptron(), for_wide=True),
     Contender("HoeffdingTreeClassifier", lambda seed: tree.HoeffdingTreeClassifier()),
     # Ten trees, about a hundred times the work of a linear learner.
     Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), by_default=False),

@@ -11,13 +11,14 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets.files import replace_file
 from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
-from river_oauc.experiments.compare.race import SCALERS, race
+from river_oauc.experiments.compare.libsvm_file import libsvm_stream
+from river_oauc.experiments.compare.race import BARE, SCALERS, race
 from river_oauc.experiments.compare.report import LEGEND, description, headline, rows, warning
 from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
-from river_oauc.experiments.models import ARF, CONTENDERS, contenders
+from river_oauc.experiments.models import ARF, CONTENDERS, TAKES_TEXT, contenders
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,6 +26,7 @@ DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
 
 _NAMES = [contender.name for contender in CONTENDERS]
 _BY_DEFAULT = [contender.name for contender in CONTENDERS if contender.by_default]
+_FOR_WIDE = [contender.name for contender in CONTENDERS if contender.for_wide]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,28 +43,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv",
         type=pathlib.Path,
         metavar="FILE",
-        help="a UTF-8, comma-separated file with a header row; text columns are one-hot encoded "
-        f"(left out above {MAX_CATEGORIES} values), a missing cell is an absent feature",
+        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz; text columns "
+        f"are one-hot encoded (above {MAX_CATEGORIES} values left out), a missing cell is an "
+        f"absent feature; {TAKES_TEXT} takes all text as it is, the Auto learners what is missing",
+    )
+    own.add_argument(
+        "--libsvm",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="a file of lines LABEL INDEX:VALUE ..., plain, gz, bz2 or xz; the larger of two "
+        "labels is positive, unless --positive says otherwise",
     )
     own.add_argument("--target", metavar="COLUMN", help="the column with the label")
     own.add_argument("--positive", metavar="VALUE", help="the label that counts as positive")
     parser.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns, or LIBSVM indices, to leave out",
+    )
+    parser.add_argument(
         "--models",
         nargs="+",
         metavar="MODEL",
-        help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)})",
+        help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)}; "
+        f"for wide streams {', '.join(_FOR_WIDE)})",
     )
     parser.add_argument("--arf", action="store_true", help=f"{ARF} too, about 100 times slower")
     parser.add_argument(
         "--scaler",
-        choices=list(SCALERS),
-        default="minmax",
-        help="what stands in front of each learner (default: minmax)",
+        choices=[*SCALERS, BARE],
+        help="what stands in front of each learner that needs it, which the Auto learners and "
+        f"{TAKES_TEXT} do not (default: minmax; for LIBSVM files, where 0 is to stay 0, maxabs)",
     )
     parser.add_argument(
         "--shuffle",
         action=argparse.BooleanOptionalAction,
-        help="shuffle the examples (default: named sets yes, CSV files no)",
+        help="shuffle the examples (default: named sets yes, your own files no)",
     )
     parser.add_argument(
         "--seed",
@@ -92,8 +110,13 @@ def run(args: argparse.Namespace) -> int:
     _check_plot(args.plot)
     stream = _stream(args)
 
+    notes = list(stream.notes)
+    if stream.is_wide and not args.models:
+        names = _FOR_WIDE
+        left_out = [name for name in _BY_DEFAULT if name not in names]
+        notes.append(f"wide, so without {', '.join(left_out)}; --models picks any")
     console = Console()
-    for note in stream.notes:
+    for note in notes:
         say(console, note, style="dim")
     # Threads help with none of these small products, and wait for each other on a busy machine.
     with threadpool_limits(limits=1, user_api="blas"), progress_bar("comparing") as progress:
@@ -106,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
             on_progress=lambda n_examples: progress.advance(task, n_examples),
         )
 
-    say(console, description(stream, args.scaler), style="bold")
+    say(console, description(stream, contests), style="bold")
     ours = {contest.name for contest in contests if contest.ours}
     print_table(console, rows(contests), bold=ours)
     say(console, LEGEND, style="dim")
@@ -115,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     png = draw_curves(
         [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
         title=headline(contests),
-        subtitle=description(stream, args.scaler),
+        subtitle=description(stream, contests),
     )
     replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
@@ -131,25 +154,42 @@ def _check_plot(path: pathlib.Path) -> None:
 
 
 def _stream(args: argparse.Namespace) -> Stream:
-    if args.csv is None:
-        if args.set not in (None, *known_sets()) and os.path.isfile(args.set):
-            raise UserError(
-                f"{args.set} is a file: write --csv {args.set} --target COLUMN --positive VALUE"
-            )
-        if args.target is not None or args.positive is not None:
-            raise UserError("--target and --positive go with --csv FILE")
-        shuffle = True if args.shuffle is None else args.shuffle
-        name = DEFAULT_SET if args.set is None else args.set
-        return named_stream(name, shuffle=shuffle, seed=args.seed, limit=args.limit)
+    file = args.csv if args.libsvm is None else args.libsvm
+    if file is None:
+        return _named_stream(args)
+    option = "--csv" if args.libsvm is None else "--libsvm"
+    if args.csv is not None and args.libsvm is not None:
+        raise UserError(f"either --csv {args.csv} or --libsvm {args.libsvm}, not both")
     if args.set is not None:
-        raise UserError(f"either the set {args.set!r} or --csv {args.csv}, not both")
+        raise UserError(f"either the set {args.set!r} or {option} {file}, not both")
+    asked = {
+        "positive": args.positive,
+        "exclude": args.exclude,
+        "shuffle": bool(args.shuffle),
+        "seed": args.seed,
+        "limit": args.limit,
+    }
+    if option == "--libsvm":
+        if args.target is not None:
+            raise UserError("--target goes with --csv FILE; a LIBSVM file begins with the label")
+        return libsvm_stream(file, **asked)
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
-    return csv_stream(
-        args.csv,
-        target=args.target,
-        positive=args.positive,
-        shuffle=bool(args.shuffle),
+    return csv_stream(file, target=args.target, **asked)
+
+
+def _named_stream(args: argparse.Namespace) -> Stream:
+    if args.set not in (None, *known_sets()) and os.path.isfile(args.set):
+        raise UserError(
+            f"{args.set} is a file: write --csv {args.set} --target COLUMN --positive VALUE, "
+            f"or --libsvm {args.set}"
+        )
+    if args.target is not None or args.positive is not None:
+        raise UserError("--target goes with --csv FILE, --positive with that or --libsvm FILE")
+    return named_stream(
+        DEFAULT_SET if args.set is None else args.set,
+        shuffle=True if args.shuffle is None else args.shuffle,
         seed=args.seed,
         limit=args.limit,
+        exclude=args.exclude,
     )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import pathlib
-import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from river_oauc.experiments.compare.csv_rows import read_rows
-from river_oauc.experiments.compare.streams import Stream
+from river_oauc.experiments.compare.own_file import Arrangement, Labels, file_stream
+from river_oauc.experiments.compare.streams import Stream, check_excluded
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import closest_name
-from river_oauc.experiments.console.text import listed, one_line, shorten
-from river_oauc.experiments.models import Example
+from river_oauc.experiments.console.text import listed, shorten
+from river_oauc.experiments.models import TAKES_TEXT, Example
 
 __all__ = ["MAX_CATEGORIES", "MISSING", "csv_stream"]
 
@@ -31,6 +31,7 @@ def csv_stream(
     *,
     target: str,
     positive: str,
+    exclude: Collection[str] = (),
     shuffle: bool = False,
     seed: int = 42,
     limit: int | None = None,
@@ -39,20 +40,21 @@ def csv_stream(
 
     The file is read twice, once to learn what its columns hold and once by whoever takes the
     examples, so that it need not fit into memory unless it is to be shuffled. Rows that are
-    appended in between are not read. A column is a number if all of its cells are; a column of
-    text is left to be encoded, or left out if it has more than `MAX_CATEGORIES` distinct values.
-    Columns without a name (an index that was written along) and columns without a value are left
-    out. A missing cell is an absent feature.
+    appended in between are not read. A column is a number if all of its cells are, and None where
+    the cell is missing; any other is text, and absent where it is missing. Columns without a name
+    (an index that was written along) and columns without a value are left out.
 
     Parameters
     ----------
     path
-        The file: UTF-8, separated by commas.
+        The file: UTF-8, separated by commas; gz, bz2 and xz are unpacked on the way.
     target
         The column that holds the label.
     positive
         The value of the target, as it is written in the file, that counts as positive. All other
         values count as negative.
+    exclude
+        Columns to leave out.
     shuffle
         Whether to shuffle the rows.
     seed
@@ -61,42 +63,39 @@ def csv_stream(
         How many examples to keep, after the shuffle.
 
     """
-    survey = _survey(path, target, None if shuffle else limit)
-    values = [value for value, _ in survey.labels.most_common()]
+    arrangement = Arrangement(shuffle, seed, limit)
+    survey = _survey(path, target, exclude, arrangement.n_to_read)
+    labels = survey.labels
+    values = [value for value, _ in labels.counts.most_common()]
     if positive not in values:
         raise UserError(
-            f"{path}: {positive!r} never occurs in column {target!r} of {survey.size:,} rows, "
+            f"{path}: {positive!r} never occurs in column {target!r} of {labels.size:,} rows, "
             f"which holds {listed(values)}"
         )
 
-    examples: Iterator[Example] | list[Example]
-    examples = _examples(path, survey, positive)
-    size, positives = survey.size, survey.labels[positive]
-    if shuffle:
-        examples = list(examples)
-        random.Random(seed).shuffle(examples)
-        examples = examples[:limit]
-        size, positives = len(examples), sum(y for _, y in examples)
-
-    notes = [f"{positives:,} of {size:,} rows are positive ({target} = {positive})"]
+    notes = []
     if len(values) > 2:
         others = [value for value in values if value != positive]
         notes.append(f"the other values of {target!r} are negative: {listed(others)}")
     if survey.text_features:
         notes.append(f"one-hot encoded: {listed(survey.text_features)}")
-    if survey.left_out:
+    if survey.many_valued:
         notes.append(
-            f"left out, for want of a name or a value, or with more than {MAX_CATEGORIES} distinct "
-            f"texts: {listed(survey.left_out)}"
+            f"more than {MAX_CATEGORIES} distinct texts, left out for all but {TAKES_TEXT}: "
+            f"{listed(survey.many_valued)}"
         )
-    if survey.is_sorted and not shuffle:
-        notes.append(f"the rows are ordered by {target!r}, no fair stream: try --shuffle")
-    return Stream(
-        title=one_line(shorten(path.name, width=50)),
-        examples=examples,
-        size=size,
-        positives=positives,
+    if survey.left_out:
+        notes.append(f"left out, for want of a name or a value: {listed(survey.left_out)}")
+    return file_stream(
+        path,
+        lambda: _examples(path, survey, positive),
+        labels,
+        positive,
+        arrangement,
+        target=target,
+        written=positive,
         text_features=survey.text_features,
+        many_valued=survey.many_valued,
         notes=tuple(notes),
     )
 
@@ -121,8 +120,11 @@ class _Column:
 
     @property
     def is_feature(self) -> bool:
-        is_text = not self.is_number and len(self.distinct) > MAX_CATEGORIES
-        return bool(self.name and self.distinct) and not is_text
+        return bool(self.name and self.distinct)
+
+    @property
+    def is_many_valued(self) -> bool:
+        return not self.is_number and len(self.distinct) > MAX_CATEGORIES
 
 
 @dataclass(frozen=True)
@@ -132,28 +134,39 @@ class _Survey:
     target: int
     features: list[_Column]
     left_out: list[str]
-    labels: Counter[str]
-    is_sorted: bool
-
-    @property
-    def size(self) -> int:
-        return self.labels.total()
+    labels: Labels[str]
 
     @property
     def text_features(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.features if not column.is_number)
+        return tuple(
+            column.name
+            for column in self.features
+            if not column.is_number and not column.is_many_valued
+        )
+
+    @property
+    def many_valued(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.features if column.is_many_valued)
 
 
-def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
+def _survey(
+    path: pathlib.Path, target: str, exclude: Collection[str], limit: int | None
+) -> _Survey:
     rows = read_rows(path)
     _, header = next(rows, (0, None))
     if header is None:
         raise UserError(f"{path}: the file is empty")
     target_index = _find_target(path, header, target)
-    columns = [_Column(i, name) for i, name in enumerate(header) if i != target_index]
+    if target in exclude:
+        raise UserError(f"{path}: {target!r} is the target, and can't be excluded")
+    check_excluded(str(path), exclude, header)
+    columns = [
+        _Column(i, name)
+        for i, name in enumerate(header)
+        if i != target_index and name not in exclude
+    ]
 
-    labels: Counter[str] = Counter()
-    n_runs, last_label = 0, None
+    labels = Labels[str]()
     for line, cells in itertools.islice(rows, limit):
         label = cells[target_index]
         if label in MISSING:
@@ -161,12 +174,11 @@ def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
                 f"{path}: line {line:,}: the target {target!r} is missing ({label!r}); "
                 "fill it in or remove the row"
             )
-        labels[label] += 1
-        n_runs, last_label = n_runs + (label != last_label), label
+        labels.add(label)
         for column in columns:
             if (cell := cells[column.index]) not in MISSING:
                 column.add(cell)
-    if not labels:
+    if not labels.size:
         raise UserError(f"{path}: there is a header but no row below it")
 
     features = [column for column in columns if column.is_feature]
@@ -175,7 +187,7 @@ def _survey(path: pathlib.Path, target: str, limit: int | None) -> _Survey:
     ]
     if not features:
         raise UserError(f"{path}: no column besides {target!r} can serve as a feature")
-    return _Survey(target_index, features, left_out, labels, is_sorted=n_runs == len(labels))
+    return _Survey(target_index, features, left_out, labels)
 
 
 def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
@@ -195,11 +207,13 @@ def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
 
 def _examples(path: pathlib.Path, survey: _Survey, positive: str) -> Iterator[Example]:
     """The rows that the survey has seen, as examples."""
-    rows = itertools.islice(read_rows(path), 1, survey.size + 1)
+    rows = itertools.islice(read_rows(path), 1, survey.labels.size + 1)
     for _, cells in rows:
-        x = {
-            column.name: float(cells[column.index]) if column.is_number else cells[column.index]
-            for column in survey.features
-            if cells[column.index] not in MISSING
-        }
+        x: dict[str, float | str | None] = {}
+        for column in survey.features:
+            cell = cells[column.index]
+            if column.is_number:
+                x[column.name] = None if cell in MISSING else float(cell)
+            elif cell not in MISSING:
+                x[column.name] = cell
         yield x, cells[survey.target] == positive

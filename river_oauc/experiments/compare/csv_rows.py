@@ -6,6 +6,7 @@ import csv
 import pathlib
 from collections.abc import Iterator
 
+from river_oauc.experiments.compare.text_file import open_text
 from river_oauc.experiments.console.errors import UserError
 
 __all__ = ["read_rows"]
@@ -19,15 +20,12 @@ def read_rows(path: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
     Parameters
     ----------
     path
-        The file: UTF-8, separated by commas. It must be one that can be read twice.
+        The file: UTF-8, separated by commas; see `open_text`.
 
     """
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file, or it is not a regular one")
     width, next_line = 0, 1
     try:
-        # Spreadsheets open a UTF-8 file with a byte order mark, which is no part of the header.
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path) as file:
             # Were it not strict, a quote that is not closed would swallow the rows below it.
             reader = csv.reader(file, strict=True)
             for cells in reader:
@@ -40,8 +38,6 @@ def read_rows(path: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
                     )
                 if cells:
                     yield line, [cell.strip() for cell in cells]
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text; save it as UTF-8") from error
     except csv.Error as error:
         raise UserError(
             f"{path}: the row that begins in line {next_line:,} is not CSV: {error}; "

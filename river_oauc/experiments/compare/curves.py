@@ -16,7 +16,7 @@ __all__ = ["Curve", "draw_curves"]
 
 # The colours of Okabe and Ito, which people who see fewer colours tell apart, without their
 # yellow, which nobody sees on white. Ours are thick and solid, the others thin and dashed.
-_OURS = ("#D55E00", "#0072B2", "#CC79A7")
+_OURS = ("#D55E00", "#0072B2", "#CC79A7", "#000000")
 _OTHERS = ("#009E73", "#E69F00", "#56B4E9", "#000000", "#999999")
 _DASHES = ((0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1.2)))
 
@@ -58,7 +58,7 @@ def draw_curves(curves: Sequence[Curve], *, title: str, subtitle: str) -> bytes:
 
 
 def _looks(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """Line properties of each curve, no two alike among the first three of ours and 15 others."""
+    """Line properties of each curve, no two alike among the first four of ours and 15 others."""
     ours, others = itertools.cycle(_OURS), itertools.cycle(_OTHERS)
     dashes = itertools.cycle(_DASHES)
     return [

@@ -6,7 +6,7 @@ import itertools
 import math
 import numbers
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 from river import base, compose, metrics, preprocessing
@@ -16,17 +16,19 @@ from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.models import Contender, Example
 from river_oauc.metrics import ExactROCAUC
 
-__all__ = ["SCALERS", "Contest", "pipeline", "race"]
+__all__ = ["BARE", "SCALERS", "Contest", "pipeline", "race"]
 
 CHECKPOINTS = 100
 SCALERS: dict[str, Callable[[], base.Transformer]] = {
     "minmax": preprocessing.MinMaxScaler,
     "standard": preprocessing.StandardScaler,
+    "maxabs": preprocessing.MaxAbsScaler,
 }
+BARE = "none"
 
 
 def pipeline(model: base.Classifier, scaler: str, text_features: Sequence[str]) -> Any:
-    """The model behind a scaler, with text one-hot encoded beside the scaled numbers.
+    """The model behind a scaler or none, with text one-hot encoded beside the numbers.
 
     Examples
     --------
@@ -34,13 +36,18 @@ def pipeline(model: base.Classifier, scaler: str, text_features: Sequence[str]) 
 
     >>> print(pipeline(linear_model.Perceptron(), "minmax", text_features=()))
     MinMaxScaler | Perceptron
+    >>> print(pipeline(linear_model.Perceptron(), "none", text_features=()))
+    Perceptron
 
     """
     if not text_features:
-        return SCALERS[scaler]() | model
-    scaled = compose.SelectType(numbers.Number) | SCALERS[scaler]()
+        return model if scaler == BARE else SCALERS[scaler]() | model
     # By type: `compose.Select` wants every feature that it was given to be there.
     encoded = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    if scaler == BARE:
+        # Not by type: None is to pass, too.
+        return compose.TransformerUnion(compose.Discard(*text_features), encoded) | model
+    scaled = compose.SelectType(numbers.Number) | SCALERS[scaler]()
     return (scaled + encoded) | model
 
 
@@ -57,6 +64,8 @@ class Contest:
         A river classifier or a pipeline that ends in one.
     ours
         Whether the learner comes from this package.
+    scaler
+        What the table calls the scaler in front.
 
     Attributes
     ----------
@@ -76,10 +85,11 @@ class Contest:
 
     """
 
-    def __init__(self, name: str, model: Any, *, ours: bool = False) -> None:
+    def __init__(self, name: str, model: Any, *, ours: bool = False, scaler: str = BARE) -> None:
         self.name = name
         self.model = model
         self.ours = ours
+        self.scaler = scaler
         self.exact = ExactROCAUC()
         self.rocauc: Any = metrics.ROCAUC()  # type: ignore[no-untyped-call]
         self.nanoseconds = 0
@@ -129,7 +139,7 @@ def race(
     stream: Stream,
     contenders: Sequence[Contender],
     *,
-    scaler: str = "minmax",
+    scaler: str | None = None,
     seed: int = 42,
     on_progress: Callable[[int], object] = lambda n_examples: None,
 ) -> list[Contest]:
@@ -146,33 +156,67 @@ def race(
     contenders
         The learners.
     scaler
-        The scaler in front of each, one of `SCALERS`.
+        The scaler in front of each that needs one: one of `SCALERS`, `BARE` for none, or None for
+        the one that suits the stream.
     seed
         Seed of the learners that use chance.
     on_progress
         Called with the number of examples that all contenders have just finished.
 
     """
-    contests = [
-        Contest(
-            contender.name,
-            pipeline(contender.make(seed), scaler, stream.text_features),
-            ours=contender.ours,
-        )
+    entries = [
+        (contender, _contest(contender, stream, scaler or stream.scaler, seed))
         for contender in contenders
     ]
     for part in _parts(stream):
-        for contest in contests:
+        for contender, contest in entries:
+            examples = _as_seen_by(contender, part, frozenset(stream.many_valued))
             try:
-                contest.follow(part)
+                contest.follow(examples)
             except (ValueError, ArithmeticError) as error:
                 # Numbers so far apart that a scaler makes infinities of them, for one.
+                bare = contest.scaler == BARE
+                front = "" if bare else f" behind {SCALERS[contest.scaler].__name__}"
                 raise UserError(
-                    f"{contest.name} behind {SCALERS[scaler].__name__} can't take example "
+                    f"{contest.name}{front} can't take example "
                     f"{contest.n_examples + 1:,}: {error}; --models picks others"
                 ) from error
         on_progress(len(part))
-    return contests
+    return [contest for _, contest in entries]
+
+
+def _contest(contender: Contender, stream: Stream, scaler: str, seed: int) -> Contest:
+    scaler = BARE if contender.bare else scaler
+    text_features = () if contender.takes_text else stream.text_features
+    return Contest(
+        contender.name,
+        pipeline(contender.make(seed), scaler, text_features),
+        ours=contender.ours,
+        scaler=scaler,
+    )
+
+
+def _as_seen_by(
+    contender: Contender, examples: Sequence[Example], many_valued: Container[str]
+) -> list[Example]:
+    """The examples with what the learner can take: it is no part of its time to leave out the rest.
+
+    A number that is missing is None for learners that take it so, and absent for the others. Text
+    of many values is for learners that take text.
+    """
+    hidden = () if contender.takes_text else many_valued
+    takes_none = contender.bare and not contender.takes_text
+    return [
+        (
+            {
+                name: value
+                for name, value in x.items()
+                if (value is not None or takes_none) and name not in hidden
+            },
+            y,
+        )
+        for x, y in examples
+    ]
 
 
 def _parts(stream: Stream) -> Iterator[list[Example]]:

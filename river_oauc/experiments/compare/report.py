@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from river_oauc.experiments.compare.race import SCALERS, Contest
+from river_oauc.experiments.compare.race import BARE, SCALERS, Contest
 from river_oauc.experiments.compare.streams import Stream
 
 __all__ = ["LEGEND", "description", "headline", "rows", "warning"]
@@ -32,11 +32,14 @@ def headline(contests: Sequence[Contest]) -> str:
     return f"{best.name}{verdict}: exact AUC {best.exact.get():.3f}"
 
 
-def description(stream: Stream, scaler: str) -> str:
+def description(stream: Stream, contests: Sequence[Contest]) -> str:
     """What was learned, behind which scaler."""
+    scalers = {contest.scaler for contest in contests}
+    fronts = [f"behind {SCALERS[scaler].__name__}" for scaler in scalers - {BARE}]
+    fronts += ["bare"] if BARE in scalers else []
     return (
         f"{stream.title}: {stream.size:,} examples, {_share(stream.positives, stream.size)} "
-        f"positive, behind {SCALERS[scaler].__name__}"
+        f"positive, {' or '.join(fronts)}"
     )
 
 
@@ -72,7 +75,7 @@ def warning(stream: Stream) -> str | None:
 def rows(contests: Sequence[Contest]) -> list[list[str]]:
     """A header and a row per model, the best one first."""
     return [
-        ["model", "exact AUC", "ROCAUC()", "µs/example", "memory"],
+        ["model", "exact AUC", "ROCAUC()", "µs/example", "memory", "scaler"],
         *(
             [
                 contest.name,
@@ -80,6 +83,7 @@ def rows(contests: Sequence[Contest]) -> list[list[str]]:
                 f"{contest.rocauc.get():.4f}",
                 f"{contest.microseconds_per_example:.1f}",
                 contest.memory,
+                contest.scaler,
             ]
             for contest in _ranking(contests)
         ),

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from river import datasets
 
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.names import known_name
+from river_oauc.experiments.console.names import closest_name, known_name
+from river_oauc.experiments.console.text import listed
 from river_oauc.experiments.models import Example
 
-__all__ = ["DEFAULT_SET", "Stream", "known_sets", "named_stream"]
+__all__ = ["DEFAULT_SET", "Stream", "check_excluded", "is_wide", "known_sets", "named_stream"]
 
 DEFAULT_SET = "ImageSegments"
+
+# From about here on, what costs in proportion to the square of the features is not waited for.
+MANY_FEATURES = 300
+FIRST_EXAMPLES = 1_000
 
 
 @dataclass(frozen=True)
@@ -27,13 +34,19 @@ class Stream:
     title
         What the table and the figure call it.
     examples
-        Pairs of features and label.
+        Pairs of features and label. None is a number that is missing.
     size
         The number of examples.
     positives
         How many of them are positive.
     text_features
-        The features that hold text, and have to be encoded.
+        The features that hold text of few values, to be encoded for most learners.
+    many_valued
+        The features that hold text of too many values to be encoded.
+    is_wide
+        Whether it has so many features that most learners are too slow for it.
+    scaler
+        The scaler that suits it, if none is asked for.
     notes
         What was decided in reading it, one line each, for the user to know.
 
@@ -44,6 +57,9 @@ class Stream:
     size: int
     positives: int
     text_features: tuple[str, ...] = ()
+    many_valued: tuple[str, ...] = ()
+    is_wide: bool = False
+    scaler: str = "minmax"
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -77,8 +93,42 @@ def known_sets() -> list[str]:
     return [*_BUNDLED, *BENCHMARKS]
 
 
+def is_wide(examples: Iterable[Example]) -> bool:
+    """Whether there are many features among the first examples, each text counting as one.
+
+    Examples
+    --------
+    >>> is_wide([({"word": f"w{i}"}, True) for i in range(300)])
+    False
+    >>> is_wide([({"word": f"w{i}"}, True) for i in range(301)])
+    True
+
+    """
+    features: set[Any] = set()
+    for x, _ in itertools.islice(examples, FIRST_EXAMPLES):
+        features.update(
+            (name, value) if isinstance(value, str) else name for name, value in x.items()
+        )
+    return len(features) > MANY_FEATURES
+
+
+def check_excluded(title: str, exclude: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse to exclude what is not there: it may be misspelled."""
+    for name in exclude:
+        if name not in known:
+            raise UserError(
+                f"{title}: nothing to exclude under {name!r}{closest_name(name, known)}; "
+                f"there are {listed(known)}"
+            )
+
+
 def named_stream(
-    name: str, *, shuffle: bool = True, seed: int = 42, limit: int | None = None
+    name: str,
+    *,
+    shuffle: bool = True,
+    seed: int = 42,
+    limit: int | None = None,
+    exclude: Collection[str] = (),
 ) -> Stream:
     """A set by its name, shuffled unless its own order is asked for.
 
@@ -95,6 +145,8 @@ def named_stream(
         Seed of the shuffle.
     limit
         How many examples to keep, after the shuffle.
+    exclude
+        Features to leave out.
 
     Examples
     --------
@@ -106,6 +158,12 @@ def named_stream(
     name = known_name("set", name, known_sets())
     title, read = _BUNDLED[name] if name in _BUNDLED else (name, BENCHMARKS[name])
     examples = list(read())
+    if exclude:
+        check_excluded(title, exclude, [str(feature) for feature in examples[0][0]])
+        examples = [
+            ({feature: x[feature] for feature in x if str(feature) not in exclude}, y)
+            for x, y in examples
+        ]
     if shuffle:
         random.Random(seed).shuffle(examples)
     examples = examples[:limit]
@@ -114,4 +172,5 @@ def named_stream(
         examples=examples,
         size=len(examples),
         positives=sum(y for _, y in examples),
+        is_wide=is_wide(examples),
     )

@@ -1,0 +1,133 @@
+"""What the user's own files have in common, whatever their format."""
+
+from __future__ import annotations
+
+import pathlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from river_oauc.experiments.compare.streams import Stream, is_wide
+from river_oauc.experiments.console.text import one_line, shorten
+from river_oauc.experiments.models import Example
+
+__all__ = ["Arrangement", "Labels", "file_stream"]
+
+Label = TypeVar("Label", str, float)
+
+
+@dataclass(slots=True)
+class Labels(Generic[Label]):
+    """The labels of a file, counted in one pass over it."""
+
+    counts: Counter[Label] = field(default_factory=Counter)
+    _n_runs: int = 0
+    _last: Label | None = None
+
+    def add(self, label: Label) -> None:
+        """Count one more."""
+        self.counts[label] += 1
+        self._n_runs += label != self._last
+        self._last = label
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.counts.total()
+
+    @property
+    def are_sorted(self) -> bool:
+        """Whether all examples of a class stand together."""
+        return self._n_runs == len(self.counts)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The order and the number of the examples that are asked for.
+
+    Parameters
+    ----------
+    shuffle
+        Whether to shuffle the rows, which are then held in memory.
+    seed
+        Seed of the shuffle.
+    limit
+        How many examples to keep, after the shuffle.
+
+    """
+
+    shuffle: bool = False
+    seed: int = 42
+    limit: int | None = None
+
+    @property
+    def n_to_read(self) -> int | None:
+        """How many rows have to be looked at."""
+        return None if self.shuffle else self.limit
+
+
+def file_stream(
+    path: pathlib.Path,
+    read: Callable[[], Iterator[Example]],
+    labels: Labels[Label],
+    positive: Label,
+    arrangement: Arrangement,
+    *,
+    target: str,
+    written: str,
+    text_features: tuple[str, ...] = (),
+    many_valued: tuple[str, ...] = (),
+    scaler: str = "minmax",
+    notes: tuple[str, ...] = (),
+) -> Stream:
+    """A file as a stream, once it is known what is in it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    read
+        Reads the examples from the beginning.
+    labels
+        The labels of these examples.
+    positive
+        The one that counts as positive.
+    arrangement
+        Order and number of the examples.
+    target
+        What the user calls the label.
+    written
+        The positive label as the user writes it.
+    text_features
+    many_valued
+    scaler
+        As those of `Stream`.
+    notes
+        What else the user is to know.
+
+    """
+    examples: Iterator[Example] | list[Example] = read()
+    size, positives = labels.size, labels.counts[positive]
+    if arrangement.shuffle:
+        examples = list(examples)
+        random.Random(arrangement.seed).shuffle(examples)
+        examples = examples[: arrangement.limit]
+        size, positives = len(examples), sum(y for _, y in examples)
+    ordered: str = f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
+    return Stream(
+        title=one_line(shorten(path.name, width=50)),
+        examples=examples,
+        size=size,
+        positives=positives,
+        text_features=text_features,
+        many_valued=many_valued,
+        is_wide=bool(many_valued) or is_wide(read()),
+        scaler=scaler,
+        notes=(
+            f"{positives:,} of {size:,} rows are positive ({target} = {written})",
+            *notes,
+            *([ordered] if labels.are_sorted and not arrangement.shuffle else []),
+        ),
+    )
