@@ -115,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         names = _FOR_WIDE
         left_out = [name for name in _BY_DEFAULT if name not in names]
         notes.append(f"wide, so without {', '.join(left_out)}; --models picks any")
+    elif stream.many_valued and not args.models:
+        names = [name for name in _NAMES if name in {*_BY_DEFAULT, TAKES_TEXT}]
     console = Console()
     for note in notes:
         say(console, note, style="dim")

@@ -123,7 +123,11 @@ def file_stream(
         positives=positives,
         text_features=text_features,
         many_valued=many_valued,
-        is_wide=bool(many_valued) or is_wide(read()),
+        # Text of many values is for one learner only, and keeps no other from running.
+        is_wide=is_wide(
+            ({name: value for name, value in x.items() if name not in many_valued}, y)
+            for x, y in read()
+        ),
         scaler=scaler,
         notes=(
             f"{positives:,} of {size:,} rows are positive ({target} = {written})",
