@@ -411,6 +411,34 @@ def test_one_engine_is_no_copy_and_two_are_mixed() -> None:
     assert generations.score(x) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("rare", [False, True])
+def test_the_ranking_breaks_when_there_are_enough_of_each_class(rare: bool) -> None:
+    generations = Generations(1, with_kernels=False)
+    assert not any(generations._breaks(1.0, not rare) for _ in range(1_000))
+    # The recent rate is far below by then.
+    assert [generations._breaks(0.0, rare) for _ in range(32)] == [False] * 31 + [True]
+
+
+def test_the_ranking_breaks_when_the_recent_rate_has_fallen_far_enough() -> None:
+    generations = Generations(1, with_kernels=False)
+    recent = long_run = 0.0
+    n_broken = 0
+    for n, win in enumerate([1.0] * 150 + [0.8, 0.9] * 200, 1):
+        recent += (win - recent) / min(n, 100)
+        long_run += (win - long_run) / n
+        breaks = generations._breaks(win, n % 2 == 0)
+        assert breaks == (long_run - recent > 0.1)
+        n_broken += breaks
+    assert n_broken == 0
+    for n in range(551, 600):
+        recent += (0.5 - recent) / 100
+        long_run += (0.5 - long_run) / n
+        breaks = generations._breaks(0.5, n % 2 == 0)
+        assert breaks == (long_run - recent > 0.1)
+        n_broken += breaks
+    assert 10 < n_broken < 49
+
+
 @pytest.mark.parametrize("positive", [False, True])
 def test_one_class_for_ever_leaves_a_probability(positive: bool) -> None:
     """Rounding makes the recent share of the other class nothing at all."""
