@@ -466,3 +466,13 @@ def test_probabilities_are_even_half_way_between_the_class_means() -> None:
     scores.set(empirical)
     assert 11.0 < empirical.slope < 12.0
     assert empirical.log_odds == pytest.approx(math.log(1 / 3), abs=0.05)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 0.0])
+def test_empirical_probabilities_are_never_flatter_than_so(sign: float) -> None:
+    """Though the scores say nothing, or the opposite."""
+    scores, calibration = ProgressiveScores(), Calibration("empirical")
+    for t in range(9_000):
+        scores.add(sign * (t % 2) + 0.1 * (t % 3), bool(t % 2), 1.0, True)
+    scores.set(calibration)
+    assert calibration.slope == pytest.approx(1.0, abs=0.01)
