@@ -97,6 +97,18 @@ def test_equals_the_plain_version(cls: type[Auto], prior: str) -> None:
         assert pair.plain.engines[0].next_landmarks == 1_024
 
 
+def test_landmarks_where_one_class_is_rare() -> None:
+    """At the last of these choices more have been seen of the other class than are kept."""
+    rng = np.random.default_rng(26)
+    labels = np.arange(1_040) % 9 == 0
+    rows = rng.normal(size=(1_040, 3)) + 0.7 * labels[:, np.newaxis]
+    pair = Pair(AutoOKAUCM, 3)
+    for t, (row, y) in enumerate(zip(rows, labels.tolist(), strict=True)):
+        pair.learn(as_dict(row), row, y)
+        if t >= 1_020:
+            pair.compare_experts()
+
+
 @pytest.mark.slow
 @each
 def test_equals_the_plain_version_in_the_long_run(cls: type[Auto]) -> None:
