@@ -97,6 +97,18 @@ def test_equals_the_plain_version(cls: type[Auto], prior: str) -> None:
         assert pair.plain.engines[0].next_landmarks == 1_024
 
 
+def test_landmarks_where_one_class_is_rare() -> None:
+    """At the last of these choices more have been seen of the other class than are kept."""
+    rng = np.random.default_rng(26)
+    labels = np.arange(1_040) % 9 == 0
+    rows = rng.normal(size=(1_040, 3)) + 0.7 * labels[:, np.newaxis]
+    pair = Pair(AutoOKAUCM, 3)
+    for t, (row, y) in enumerate(zip(rows, labels.tolist(), strict=True)):
+        pair.learn(as_dict(row), row, y)
+        if t >= 1_020:
+            pair.compare_experts()
+
+
 @pytest.mark.slow
 @each
 def test_equals_the_plain_version_in_the_long_run(cls: type[Auto]) -> None:
@@ -242,15 +254,18 @@ def test_a_trial_from_its_alarm_to_its_end(cls: type[Auto], false_alarm: bool) -
 
 @each
 def test_the_beginning_of_a_trial(cls: type[Auto]) -> None:
-    """With weights, values that are not known, and a feature that comes in its midst."""
+    """With weights, values that are not known, and features that come just before and during it."""
     rows, labels = broken_stream(900, false_alarm=False)
     rng = np.random.default_rng(12)
     rows[rng.random(rows.shape) < 0.1] = math.nan
-    rows = np.column_stack([rows, np.where(np.arange(900) < 800, 0.0, rng.normal(size=900))])
-    pair = Pair(cls, 5)
+    arrival = [0, 0, 0, 0, 620, 800]
+    late = [np.where(np.arange(900) < t, 0.0, rng.normal(size=900)) for t in arrival[4:]]
+    rows = np.column_stack([rows, *late])
+    pair = Pair(cls, 6)
     for t, (row, y) in enumerate(zip(rows, labels.tolist(), strict=True)):
-        x = {f"x{j}": row[j] for j in range(5 if t >= 800 else 4)}
+        x = {f"x{j}": row[j] for j in range(6) if t >= arrival[j]}
         pair.learn(x, row, y, float(rng.choice([0.5, 1.0, 2.0])))
+        assert len(engines(pair.model)) == 1 or t > 620
     assert len(engines(pair.model)) == 2
     assert [expert["generation"] for expert in pair.model.experts] == sorted(
         ["elder", "younger"] * (len(pair.model.experts) // 2)
@@ -260,13 +275,12 @@ def test_the_beginning_of_a_trial(cls: type[Auto]) -> None:
 
 
 def test_a_second_change_after_a_trial_is_noticed_again() -> None:
-    rows, labels = broken_stream(4_000, false_alarm=False)
+    rows, labels = broken_stream(3_300, false_alarm=False)
     labels[3_200:] = ~labels[3_200:]
-    sizes = []
-    model = AutoOAUCM()
+    sizes, pair = [], Pair(AutoOAUCM, 4)
     for row, y in zip(rows, labels.tolist(), strict=True):
-        model.learn_one(as_dict(row), y)
-        sizes.append(len(engines(model)))
+        pair.learn(as_dict(row), row, y)
+        sizes.append(len(engines(pair.model)))
     changes = [t for t in range(1, len(sizes)) if sizes[t] != sizes[t - 1]]
     assert len(changes) == 3
     assert changes[1] - changes[0] == TRIAL

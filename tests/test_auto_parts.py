@@ -377,7 +377,7 @@ def test_landmarks_are_the_latest_and_half_of_each_class_in_the_end() -> None:
     units, kernel = Units(2), KernelExperts(2, (0.1, 10.0))
     n, choices = [0, 0], []
     for t in range(1, 1_500):
-        x, positive = rng.normal(size=2), bool(t % 10 == 0)
+        x, positive = rng.normal(size=2), bool(t % 9 == 0)
         units.update(x)
         z = units.standardized(x)
         kernel.add(x, kernel.similarities(z), positive, 1.0)
@@ -386,10 +386,9 @@ def test_landmarks_are_the_latest_and_half_of_each_class_in_the_end() -> None:
             choices.append((t, n[1], kernel._maps.n_landmarks))
             kernel.solve()
     # Too few positives at 1,024: more negatives stand in for them.
-    assert choices == [
-        (10, 1, 10), (16, 1, 16), (32, 3, 32), (64, 6, 64), (128, 12, 128), (256, 25, 256),
-        (512, 51, 256), (1_024, 102, 256),
-    ]  # fmt: skip
+    sizes = [(9, 9), *((n, min(n, 256)) for n in (16, 32, 64, 128, 256, 512, 1_024))]
+    assert choices == [(t, t // 9, size) for t, size in sizes]
+    assert 108 < 1_024 // 9 < 128
     assert kernel._next_choice == 2_048
 
 
@@ -409,6 +408,34 @@ def test_one_engine_is_no_copy_and_two_are_mixed() -> None:
     generations.shares = np.array([0.25, 0.75])
     expected = 0.25 * elder.score(x) + 0.75 * younger.score(x)
     assert generations.score(x) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_the_ranking_breaks_when_there_are_enough_of_each_class(rare: bool) -> None:
+    generations = Generations(1, with_kernels=False)
+    assert not any(generations._breaks(1.0, not rare) for _ in range(1_000))
+    # The recent rate is far below by then.
+    assert [generations._breaks(0.0, rare) for _ in range(32)] == [False] * 31 + [True]
+
+
+def test_the_ranking_breaks_when_the_recent_rate_has_fallen_far_enough() -> None:
+    generations = Generations(1, with_kernels=False)
+    recent = long_run = 0.0
+    n_broken = 0
+    for n, win in enumerate([1.0] * 150 + [0.8, 0.9] * 200, 1):
+        recent += (win - recent) / min(n, 100)
+        long_run += (win - long_run) / n
+        breaks = generations._breaks(win, n % 2 == 0)
+        assert breaks == (long_run - recent > 0.1)
+        n_broken += breaks
+    assert n_broken == 0
+    for n in range(551, 600):
+        recent += (0.5 - recent) / 100
+        long_run += (0.5 - long_run) / n
+        breaks = generations._breaks(0.5, n % 2 == 0)
+        assert breaks == (long_run - recent > 0.1)
+        n_broken += breaks
+    assert 10 < n_broken < 49
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -438,3 +465,13 @@ def test_probabilities_are_even_half_way_between_the_class_means() -> None:
     scores.set(empirical)
     assert 11.0 < empirical.slope < 12.0
     assert empirical.log_odds == pytest.approx(math.log(1 / 3), abs=0.05)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 0.0])
+def test_empirical_probabilities_are_never_flatter_than_so(sign: float) -> None:
+    """Though the scores say nothing, or the opposite."""
+    scores, calibration = ProgressiveScores(), Calibration("empirical")
+    for t in range(9_000):
+        scores.add(sign * (t % 2) + 0.1 * (t % 3), bool(t % 2), 1.0, True)
+    scores.set(calibration)
+    assert calibration.slope == pytest.approx(1.0, abs=0.01)
