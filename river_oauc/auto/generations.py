@@ -13,9 +13,8 @@ from river_oauc.inputs.arrays import FloatArray, resized
 __all__ = ["Generations"]
 
 # The ranking breaks if the win rate of the last hundred examples or so is so far below the long-run
-# one; there must have been so many examples, and of each class so many.
-_N_RECENT, _DROP = 100, 0.1
-_N_JUDGED, _N_OF_EACH = 100, 32
+# one; of each class there must have been so many.
+_N_RECENT, _DROP, _N_OF_EACH = 100, 0.1, 32
 
 # The younger engine starts on so many recent examples, and has so many more to prove itself.
 _N_REPLAYED, _TRIAL = 100, 2000
@@ -95,11 +94,7 @@ class Generations:
         n = n_judged[0] + n_judged[1]
         self._recent_rate += (win - self._recent_rate) / (n if n < _N_RECENT else _N_RECENT)
         self._long_run_rate += (win - self._long_run_rate) / n
-        return (
-            self._long_run_rate - self._recent_rate > _DROP
-            and n >= _N_JUDGED
-            and min(n_judged) >= _N_OF_EACH
-        )
+        return self._long_run_rate - self._recent_rate > _DROP and min(n_judged) >= _N_OF_EACH
 
     def _start_trial(self) -> None:
         (elder,) = self.engines
