@@ -40,6 +40,8 @@ from river_oauc.datasets import (
 from river_oauc.experiments import cli
 
 DATA = os.environ.get("RIVER_OAUC_DATA")
+if DATA is not None and os.path.isdir(os.path.join(DATA, "datasets")):
+    DATA = os.path.join(DATA, "datasets")
 
 needs_data = pytest.mark.skipif(DATA is None, reason="RIVER_OAUC_DATA is not set")
 needs_gzip = pytest.mark.skipif(shutil.which("gzip") is None, reason="there is no gzip")

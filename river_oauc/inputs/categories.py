@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from river import base
 
-from river_oauc.inputs.frames import is_numeric, read_column
+from river_oauc.inputs.frames import is_numeric, read_column, read_features
 from river_oauc.inputs.limits import MAX_NORM, Features, complaint_about, refusal_of, shown
 
 __all__ = ["numbers_of", "rows_of", "with_categories"]
@@ -62,14 +62,17 @@ def numbers_of(x: Features, nan_is_absent: bool = False) -> Numbers:
 def rows_of(frame: nw.DataFrame[typing.Any], nan_is_absent: bool = False) -> list[Numbers]:
     """The rows of a data frame as `numbers_of` would have them; all are checked."""
     columns = frame.columns
-    # By position: a name may be any hashable.
-    series = [frame.get_column(name) for name in columns]
-    numeric = [j for j, one in enumerate(series) if is_numeric(one.dtype)]
-    others = [j for j, one in enumerate(series) if not is_numeric(one.dtype)]
-    matrix = np.zeros((len(frame), len(numeric)))
-    for position, j in enumerate(numeric):
-        matrix[:, position] = read_column(columns[j], series[j])
-    cells = {j: (series[j].is_null().to_list(), series[j].to_list()) for j in others}
+    are_numbers = [is_numeric(dtype) for dtype in frame.schema.values()]
+    numeric = [j for j, is_number in enumerate(are_numbers) if is_number]
+    others = [j for j, is_number in enumerate(are_numbers) if not is_number]
+    if others:
+        matrix = np.zeros((len(frame), len(numeric)))
+        for position, j in enumerate(numeric):
+            matrix[:, position] = read_column(columns[j], frame.get_column(columns[j]))
+    else:
+        matrix = read_features(frame)
+    series = {j: frame.get_column(columns[j]) for j in others}
+    cells = {j: (one.is_null().to_list(), one.to_list()) for j, one in series.items()}
     positions = np.array(numeric, dtype=int)
     rows = []
     for row, numbers in enumerate(matrix):
@@ -77,9 +80,9 @@ def rows_of(frame: nw.DataFrame[typing.Any], nan_is_absent: bool = False) -> lis
         values: dict[int, typing.Any] = dict(
             zip(positions[present].tolist(), numbers[present].tolist(), strict=True)
         )
-        for j, (is_null, texts) in cells.items():
+        for j, (is_null, text) in cells.items():
             if not is_null[row]:
-                values[j] = texts[row]
+                values[j] = text[row]
             elif not nan_is_absent:
                 values[j] = None
         # In the order of the columns, as a dict would have them.
