@@ -271,6 +271,16 @@ def test_frames_with_strings_and_wide_ones(frame):
     assert list(p[True if frame is pd.DataFrame else "True"]) == pytest.approx(expected, rel=1e-12)
 
 
+def test_what_is_absent_in_a_prediction_is_refused_in_learning():
+    model = learn(SparseOAUCM(), mixed_stream(50))
+    x = {"word0": 1.0, "level": math.nan}
+    assert model.score_one(x) == model.score_one({"word0": 1.0})
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="feature 'level' is NaN"):
+        model.learn_one(x, True)
+    assert pickle.dumps(model) == before
+
+
 def test_a_frame_with_a_bad_cell_is_refused_as_a_whole():
     model = learn(SparseOAUCM(), mixed_stream(20))
     before = pickle.dumps(model)

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_NORM",
     "MAX_SQUARED_NORM",
     "NOT_REAL",
+    "PLAIN_TYPES",
     "Features",
     "complaint_about",
     "divergence",
@@ -36,6 +37,9 @@ CONVERSION_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
 
 # Numbers of numpy that are not real, but become floats if asked, with no more than a warning.
 NOT_REAL = (np.timedelta64, np.complexfloating)
+
+# Types whose values need no closer look than struct's.
+PLAIN_TYPES = {float, int, bool, np.float64, np.float32, np.int64, np.bool_}
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60

@@ -20,6 +20,7 @@ from river_oauc.inputs.limits import (
     CONVERSION_ERRORS,
     MAX_SQUARED_NORM,
     NOT_REAL,
+    PLAIN_TYPES,
     Features,
     refusal_of,
 )
@@ -27,9 +28,6 @@ from river_oauc.inputs.limits import (
 __all__ = ["Vectorizer"]
 
 _UNUSUAL = (KeyError, *CONVERSION_ERRORS)
-
-# Types whose values need no closer look than struct's.
-_PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.bool_}
 
 
 class Vectorizer:
@@ -154,7 +152,7 @@ class Vectorizer:
         """The same for keys in any order, and for values of which some are to be left out."""
         if not isinstance(x, Mapping):
             raise refusal_of(x)
-        if not _PLAIN.issuperset(map(type, x.values())) and any(
+        if not PLAIN_TYPES.issuperset(map(type, x.values())) and any(
             isinstance(value, NOT_REAL) for value in x.values()
         ):
             # struct would take a complex number for a real one.

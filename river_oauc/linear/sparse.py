@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import typing
 from collections.abc import Iterator
 from math import copysign, sqrt
@@ -17,7 +18,12 @@ from river_oauc.base import OnlineAUCClassifier
 from river_oauc.inputs.arrays import BoolArray, FloatArray
 from river_oauc.inputs.categories import numbers_of, rows_of, with_categories
 from river_oauc.inputs.frames import RowCount
-from river_oauc.inputs.limits import CONVERSION_ERRORS, MAX_SQUARED_NORM, Features
+from river_oauc.inputs.limits import (
+    CONVERSION_ERRORS,
+    MAX_SQUARED_NORM,
+    PLAIN_TYPES,
+    Features,
+)
 from river_oauc.inputs.parameters import check_count
 from river_oauc.linear.table import FeatureTable, Rows, packed_doubles
 
@@ -173,24 +179,13 @@ class SparseOAUCM(OnlineAUCClassifier):
         return {names[row]: float(weights[row]) for row in rows}
 
     def _score_example(self, x: Features) -> float:
-        example = self._usual(x)
-        if example is None:
-            numbers = numbers_of(x, nan_is_absent=True)
-            rows = self._table.rows_or_unknown(numbers)
-            example = self._seen(tuple(numbers), b"", rows, np.array([*numbers.values()]))
-        else:
-            self._table.last = example
-        return example.score
+        return self._found(x, learns=False).score
 
     def _learn_example(self, x: Features, positive: bool, w: float) -> None:
-        example = self._usual(x)
-        if example is not None:
-            if w:
-                self._learn(example, positive, w)
-            return
-        numbers = numbers_of(x)
         if w:
-            self._learn(self._with_new_names(numbers), positive, w)
+            self._learn(self._found(x, learns=True), positive, w)
+        else:
+            numbers_of(x)
 
     def _learn_frame(
         self, frame: nw.DataFrame[typing.Any], labels: BoolArray, weights: FloatArray
@@ -202,14 +197,15 @@ class SparseOAUCM(OnlineAUCClassifier):
             ):
                 if w:
                     with self._lock:
-                        self._learn(self._with_new_names(numbers), positive, w)
+                        self._learn(self._found(numbers, learns=True), positive, w)
                 rows.n_done += 1
 
     def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
         return np.array([self._score_example(x) for x in rows_of(frame, nan_is_absent=True)])
 
-    def _usual(self, x: Features) -> _Example | None:
-        """The example, if its values are numbers other than 0 under names that are known."""
+    def _found(self, x: Features, learns: bool) -> _Example:
+        """The example as the model sees it; if it is to be learned, its names become known."""
+        table = self._table
         try:
             data = packed_doubles[len(x)](*x.values())
         except (*CONVERSION_ERRORS, AttributeError):
@@ -217,28 +213,42 @@ class SparseOAUCM(OnlineAUCClassifier):
             try:
                 data = packed_doubles[len(x)](*x.values())
             except CONVERSION_ERRORS:
-                return None
-        names = tuple(x)
+                x = numbers_of(x, nan_is_absent=not learns)
+                data = packed_doubles[len(x)](*x.values())
+        names = asked = tuple(x)
         # An example is mostly learned right after it was scored.
-        last: _Example | None = self._table.last
+        last: _Example | None = table.last
         if last is not None and last.data == data and last.names == names:
             return last
-        if not names:
-            return None
         values = frombuffer(data)
-        if count_nonzero(values) < len(names) or not ddot(values, values) <= MAX_SQUARED_NORM:
-            return None
+        is_usual = True
+        if names and not ddot(values, values) <= MAX_SQUARED_NORM:
+            # Refused, or in predictions a NaN.
+            is_usual = False
+            x = numbers_of(x, nan_is_absent=not learns)
+            names, values = tuple(x), np.array([*x.values()])
+        elif count_nonzero(values) < len(names):
+            self._look_closer(x, learns)
+            names = tuple(itertools.compress(names, values.tolist()))
+            values = values[values.nonzero()]
         try:
-            rows = self._table.rows(names)
+            rows = table.rows(names)
         except KeyError:
-            return None
-        return self._seen(names, data, rows, values)
+            self._look_closer(x, learns)
+            if not learns:
+                return self._seen(names, data, table.rows_or_unknown(names), values)
+            table.add(names, np.abs(values).tolist())
+            rows = table.rows(names)
+        example = self._seen(asked, data, rows, values)
+        if is_usual:
+            table.last = example
+        return example
 
-    def _with_new_names(self, numbers: dict[base.typing.FeatureName, float]) -> _Example:
-        """An example to be learned, whose names become known."""
-        names, values = tuple(numbers), np.array([*numbers.values()])
-        self._table.add(names, np.abs(values).tolist())
-        return self._seen(names, b"", self._table.rows(names), values)
+    @staticmethod
+    def _look_closer(x: Features, learns: bool) -> None:
+        """Refuse what struct takes for a number, and is none: a complex number for one."""
+        if not PLAIN_TYPES.issuperset(map(type, x.values())):
+            numbers_of(x, nan_is_absent=not learns)
 
     def _seen(
         self,
@@ -248,7 +258,7 @@ class SparseOAUCM(OnlineAUCClassifier):
         values: FloatArray,
     ) -> _Example:
         """The example with these values."""
-        if not names:
+        if not len(rows):
             return _example((names, data, values, None, rows, values, values, values, 0.0, 0.0))
         table = self._table
         inputs, numbers = values, None
