@@ -12,7 +12,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.linalg  # noqa: F401
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+# The matrices are small, and the workers share the cores: BLAS threads would wait for each other.
+threadpool_limits(limits=1, user_api="blas")
 
 settings.register_profile("river_oauc", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("river_oauc")
