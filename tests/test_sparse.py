@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from river import linear_model, optim
 from sparse_reference import SparseReference
 
-from river_oauc import SparseOAUCM
+from river_oauc import OAUCM, SparseOAUCM
 from river_oauc.linear.table import FeatureTable
 from river_oauc.metrics import exact_auc
 
@@ -363,6 +363,82 @@ def test_half_of_the_vocabulary_is_nearly_as_good():
     auc = progressive_auc(whole, stream)
     limited = progressive_auc(SparseOAUCM(max_features=len(whole.weights) // 2), stream)
     assert limited > auc - 0.01
+
+
+# Merging ---------------------------------------------------------------------------------------
+
+
+def test_merged_with_an_empty_model_it_stays_what_it_is():
+    model = learn(SparseOAUCM(), mixed_stream(300))
+    probes = [x for x, _, _ in mixed_stream(20, seed=5)]
+    expected = [model.predict_proba_one(x)[True] for x in probes]
+    for merged in (model + SparseOAUCM(), SparseOAUCM() + model):
+        assert merged.weights == pytest.approx(model.weights, rel=1e-12)
+        assert [merged.predict_proba_one(x)[True] for x in probes] == pytest.approx(expected)
+
+
+def test_parts_of_a_stream_rank_like_the_whole():
+    stream = list(mixed_stream(8_000, n_names=400))
+    train, test = stream[:6_000], stream[6_000:]
+
+    def held_out(model):
+        return auc_of([model.score_one(x) for x, _, _ in test], [y for _, y, _ in test])
+
+    shards = [learn(SparseOAUCM(), train[i::4]) for i in range(4)]
+    merged = (shards[0] + shards[1]) + (shards[2] + shards[3])
+    assert held_out(merged) > held_out(learn(SparseOAUCM(), train)) - 0.01
+    assert held_out(merged) > max(map(held_out, shards))
+    # It goes on learning.
+    whole = learn(learn(SparseOAUCM(), train), test)
+    assert held_out(learn(merged, test)) > held_out(whole) - 0.01
+
+
+def test_merging_is_by_name_and_the_same_either_way_round():
+    one = learn(SparseOAUCM(), mixed_stream(200, seed=1))
+    other = learn(SparseOAUCM(), [({**x, "only here": 1.0}, y, w) for x, y, w in mixed_stream(150)])
+    before = pickle.dumps(other)
+    there, back = one + other, other + one
+    assert pickle.dumps(other) == before
+    assert there.weights.keys() == back.weights.keys() == one.weights.keys() | other.weights.keys()
+    for name, weight in there.weights.items():
+        assert back.weights[name] == pytest.approx(weight, rel=1e-12)
+    assert there.weights["only here"] == pytest.approx(other.weights["only here"])
+    x, _, _ = next(mixed_stream(1, seed=9))
+    assert there.predict_proba_one(x)[True] == pytest.approx(back.predict_proba_one(x)[True])
+
+
+def test_moments_of_scores_pool_exactly():
+    parts = [learn(SparseOAUCM(), mixed_stream(n, seed=n, weighted=True)) for n in (80, 50)]
+    merged = parts[0] + parts[1]
+    for positive in (0, 1):
+        n = [part._n[positive] for part in parts]
+        mean = sum(part._n[positive] * part._mean[positive] for part in parts) / sum(n)
+        scatter = sum(
+            part._scatter[positive] + part._n[positive] * (part._mean[positive] - mean) ** 2
+            for part in parts
+        )
+        assert merged._n[positive] == pytest.approx(sum(n))
+        assert merged._mean[positive] == pytest.approx(mean)
+        assert merged._scatter[positive] == pytest.approx(scatter)
+
+
+def test_what_does_not_merge_is_refused_and_changes_nothing():
+    model = learn(SparseOAUCM(), mixed_stream(50))
+    before = pickle.dumps(model)
+    for other, complaint in (
+        (SparseOAUCM(prior="empirical"), "another prior"),
+        (SparseOAUCM(max_features=9), "another max_features"),
+        (OAUCM(), "with its like"),
+        (model, "with itself"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            model += other
+    assert pickle.dumps(model) == before
+
+
+def test_a_merged_model_keeps_to_its_limit():
+    parts = [learn(SparseOAUCM(max_features=40), mixed_stream(200, seed=i)) for i in range(2)]
+    assert len((parts[0] + parts[1]).weights) <= 40
 
 
 # Cost ------------------------------------------------------------------------------------------

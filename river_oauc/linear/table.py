@@ -170,6 +170,48 @@ class FeatureTable:
         self._n_rows = n_rows
         return first
 
+    def pool(self, other: FeatureTable, first: float, first_deviation: float) -> None:
+        """Add what another table has learned of its features from another part of the stream.
+
+        Squared gradients add up, and so do weights times what their steps were divided by, which is
+        about the sum of the gradients; that was `first` and the root of the squares. Units and
+        means are averaged by how much they have settled.
+        """
+        names, theirs = other.names, other.first_rows
+        self.add(names, other.units[theirs].tolist())
+        mine = self.rows(names)
+        self.counts[mine] += other.counts[theirs]
+        self._combine(mine, other, theirs, first, first)
+        (numbers,) = other.seconds[theirs].nonzero()
+        for row, second in zip(
+            mine[numbers].tolist(), other.seconds[theirs[numbers]].tolist(), strict=True
+        ):
+            if not self.seconds[row]:
+                self.add_second(row, other.means.item(second), other.units.item(second))
+        self._combine(
+            self.seconds[mine[numbers]],
+            other,
+            other.seconds[theirs[numbers]],
+            first,
+            first_deviation,
+        )
+        self.last = None
+
+    def _combine(
+        self, mine: Rows, other: FeatureTable, theirs: Rows, first: float, first_move: float
+    ) -> None:
+        """Pool rows of this table with rows of another one."""
+        my_roots, their_roots = np.sqrt(self.squares[mine]), np.sqrt(other.squares[theirs])
+        squares = self.squares[mine] + other.squares[theirs]
+        total = (first + my_roots) * self.weights[mine] + (first + their_roots) * other.weights[
+            theirs
+        ]
+        share = (first_move + their_roots) / (2.0 * first_move + my_roots + their_roots)
+        self.weights[mine] = total / (first + np.sqrt(squares))
+        self.squares[mine] = squares
+        self.units[mine] += share * (other.units[theirs] - self.units[mine])
+        self.means[mine] += share * (other.means[theirs] - self.means[mine])
+
     def keep(self, n_names: int) -> None:
         """Forget all but so many features: those with the largest squares, the newest of equals."""
         rows = self.first_rows
