@@ -148,8 +148,8 @@ class SparseOAUCM(OnlineAUCClassifier):
             check_count("max_features", max_features)
         self.max_features = max_features
         self._table = FeatureTable()
-        # Of the scores of the negatives and of the positives: weight, mean, scatter.
         self._n_seen = 0
+        # Of the scores of the negatives and of the positives: weight, mean, scatter.
         self._n = [0.0, 0.0]
         self._mean = [0.0, 0.0]
         self._scatter = [0.0, 0.0]
@@ -162,8 +162,8 @@ class SparseOAUCM(OnlineAUCClassifier):
     @property
     def weights(self) -> dict[base.typing.FeatureName, float]:
         """The weights of the score, by the names of the features."""
-        weights = self._table.weights[self._table.first_rows]
-        return dict(zip(self._table.names, weights.tolist(), strict=True))
+        names, weights = self._names_and_weights()
+        return dict(zip(names, weights.tolist(), strict=True))
 
     def largest_weights(self, k: int = 10) -> dict[base.typing.FeatureName, float]:
         """The `k` weights that are furthest from 0, by the names of the features.
@@ -175,9 +175,13 @@ class SparseOAUCM(OnlineAUCClassifier):
 
         """
         check_count("k", k)
-        names, weights = self._table.names, self._table.weights[self._table.first_rows]
+        names, weights = self._names_and_weights()
         rows = np.argsort(-np.abs(weights), kind="stable")[:k]
         return {names[row]: float(weights[row]) for row in rows}
+
+    def _names_and_weights(self) -> tuple[list[base.typing.FeatureName], FloatArray]:
+        with self._lock:
+            return self._table.names, self._table.weights[self._table.first_rows]
 
     def __iadd__(self, other: typing.Self) -> typing.Self:
         """Add what another model has learned from another part of the stream.
