@@ -400,7 +400,8 @@ class SparseOAUCM(OnlineAUCClassifier):
             sizes[n:] /= nearly
             own_units *= sizes[n:]
         first_sizes, first_roots = sizes[:n], roots[:n]
-        self._note_unusual(example, first_sizes, first_roots)
+        if numbers is None or len(numbers) < n:
+            self._note_unusual(example, first_sizes, first_roots)
         first_sizes += first_roots
         first_sizes /= first_roots + _FIRST
         units[:n] *= first_sizes
