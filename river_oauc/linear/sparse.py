@@ -12,7 +12,7 @@ import numpy as np
 from numpy import absolute, concatenate, count_nonzero, divide, frombuffer, multiply
 from numpy import sqrt as root
 from river import base
-from scipy.linalg.blas import daxpy, ddot, idamax
+from scipy.linalg.blas import daxpy, ddot, dscal, idamax
 
 from river_oauc import losses
 from river_oauc.base import OnlineAUCClassifier
@@ -389,24 +389,27 @@ class SparseOAUCM(OnlineAUCClassifier):
         values, numbers, rows, units = example.values, example.numbers, example.rows, example.units
         n = len(values)
         sizes = absolute(example.inputs)
-        if numbers is not None:
-            own_roots, own_units = roots[n:], units[n:]
-            nearly = own_roots + _FIRST_DEVIATION
-            drift = _FIRST_DEVIATION / nearly
-            drift *= own_units
-            drift *= example.inputs[n:]
-            table.means[rows[n:]] += drift
-            sizes[n:] += own_roots
-            sizes[n:] /= nearly
-            own_units *= sizes[n:]
-        first_sizes, first_roots = sizes[:n], roots[:n]
         if numbers is None or len(numbers) < n:
-            self._note_unusual(example, first_sizes, first_roots)
-        first_sizes += first_roots
-        first_sizes /= first_roots + _FIRST
-        units[:n] *= first_sizes
+            self._note_unusual(example, sizes[:n], roots[:n])
+        daxpy(roots, sizes)
+        moves = roots.copy()
+        ones = table.ones(n)
+        daxpy(ones, moves, n, _FIRST)
         if numbers is not None:
-            finest = units[numbers] * _FINEST
+            n_numbers = len(numbers)
+            # x, y, n, a, offx, incx, offy: y[n:] += a.
+            daxpy(ones, moves, n_numbers, _FIRST_DEVIATION, 0, 1, n)
+            drift = multiply(units[n:], example.inputs[n:])
+            divide(drift, moves[n:], drift)
+            seconds = rows[n:]
+            means = table.means[seconds]
+            daxpy(drift, means, n_numbers, _FIRST_DEVIATION)
+            table.means[seconds] = means
+        divide(sizes, moves, sizes)
+        multiply(units, sizes, units)
+        if numbers is not None:
+            finest = units[numbers]
+            dscal(_FINEST, finest)
             np.maximum(finest, _LEAST, out=finest)
             np.maximum(units[n:], finest, out=units[n:])
 
