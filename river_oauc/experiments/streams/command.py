@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
+import operator
 import pathlib
 import random
 from collections.abc import Iterable, Sequence
@@ -36,9 +38,6 @@ from river_oauc.experiments.streams.rivals import (
 )
 
 __all__ = ["add_arguments", "examples_of", "run"]
-
-# A cell of the table: a stream, a model, and the seed of the shuffle and of the model.
-Cell = tuple[str, str, int]
 
 _MODELS = OURS | RIVALS | SPARSE_RIVALS | VOWPAL_WABBIT
 _MEASURES = {
@@ -84,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     models = known_names("model", args.models, [*_MODELS])
     done = read_results(args.results)
     cells = [
-        (name, model, seed)
+        (name, seed, model)
         for name in names
         for seed in range(args.seeds)
         for model in models
@@ -94,13 +93,16 @@ def run(args: argparse.Namespace) -> int:
         # A run that was killed may have left half a line.
         lines.write("" if _ends_a_line(args.results) else "\n")
         task = bar.add_task("", total=len(cells))
-        for name, model, seed in cells:
-            with threadpool_limits(1):
-                outcome = outcome_of(_MODELS[model](seed), examples_of(name, seed, args.limit))
-            line = {"stream": name, "limit": args.limit, "model": model, "seed": seed}
-            lines.write(json.dumps(line | asdict(outcome)) + "\n")
-            lines.flush()
-            bar.advance(task)
+        # A stream is read once for all models: some take longer to read than to learn.
+        for (name, seed), own in itertools.groupby(cells, key=operator.itemgetter(0, 1)):
+            examples = examples_of(name, seed, args.limit)
+            for *_, model in own:
+                with threadpool_limits(1):
+                    outcome = outcome_of(_MODELS[model](seed), examples)
+                line = {"stream": name, "limit": args.limit, "model": model, "seed": seed}
+                lines.write(json.dumps(line | asdict(outcome)) + "\n")
+                lines.flush()
+                bar.advance(task)
     results = read_results(args.results)
     tables = {
         title: _rows(results, names, models, args, measure) for measure, title in _MEASURES.items()

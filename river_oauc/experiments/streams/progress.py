@@ -14,7 +14,15 @@ from river_oauc.experiments.models import Example
 from river_oauc.inputs.arrays import BoolArray, FloatArray
 from river_oauc.metrics import exact_auc
 
-__all__ = ["Outcome", "auc", "auc_in_windows", "average_precision", "follow", "precision_at_top"]
+__all__ = [
+    "Outcome",
+    "auc",
+    "auc_in_windows",
+    "average_precision",
+    "follow",
+    "outcome_of",
+    "precision_at_top",
+]
 
 # The AUC in windows of so many examples is that of a score that cannot gain from a changing share
 # of positives.
