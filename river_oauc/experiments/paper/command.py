@@ -87,6 +87,10 @@ def run(args: argparse.Namespace) -> int:
     datasets = known_names("set", args.datasets, BENCHMARKS)
     methods = known_names("method", args.methods, [method.name for method in table.methods])
     check_directory_variable()
+    out = args.out.absolute()
+    if not next(path for path in (out, *out.parents) if path.exists()).is_dir():
+        # It cannot be made, and the system says why: now, and not after a download.
+        args.out.mkdir(parents=True)
     for name in datasets:
         # Before several processes try to.
         if not (dataset := BENCHMARKS[name]()).is_downloaded:
