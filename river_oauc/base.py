@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 import threading
 import typing
 
@@ -111,6 +112,48 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     @abc.abstractmethod
     def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
         """The scores of the rows."""
+
+    @abc.abstractmethod
+    def _absorb(self, other: typing.Self) -> None:
+        """Add what a model with the same parameters has learned, which must not change.
+
+        Raises a ValueError and changes nothing if both together are too much.
+        """
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Add what another model has learned from another part of the stream.
+
+        The result stands for both parts, and goes on learning. Features are matched by name. What
+        is exact, and what is not, says the class. The other model stays as it is.
+        """
+        self._check_merges(other)
+        # In one order whoever adds whom, so that two threads never wait for each other.
+        first, second = sorted((self, other), key=id)
+        with first._lock, second._lock:
+            self._absorb(other)
+        return self
+
+    def __add__(self, other: typing.Self) -> typing.Self:
+        """A new model that stands for the parts of the stream of both."""
+        self._check_merges(other)
+        with self._lock:
+            merged = copy.deepcopy(self)
+        merged += other
+        return merged
+
+    def _check_merges(self, other: OnlineAUCClassifier) -> None:
+        if type(other) is not type(self):
+            raise ValueError(
+                f"a {type(self).__name__} merges with its like, not with a {type(other).__name__}"
+            )
+        if other is self:
+            raise ValueError("a model cannot be merged with itself: that would count all twice")
+        theirs = other._get_params()
+        for name, value in self._get_params().items():
+            if name != "seed" and not _alike(value, theirs[name]):
+                raise ValueError(
+                    f"models with another {name} do not merge: {value!r} and {theirs[name]!r}"
+                )
 
     def _unit_test_skips(self) -> set[str]:
         # It holds for the learners themselves. But a pipeline asks its last step what to skip, and
@@ -240,3 +283,10 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     def _probabilities(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
         with self._lock:
             return self._calibration.probabilities(self._score_frame(frame))
+
+
+def _alike(mine: typing.Any, theirs: typing.Any) -> bool:
+    """Whether two parameters are the same: two equal kernels, or schedulers, are."""
+    if mine is theirs or mine == theirs:
+        return True
+    return type(mine) is type(theirs) and hasattr(mine, "__dict__") and vars(mine) == vars(theirs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 
@@ -158,6 +159,15 @@ class ScoreStatistics:
         own.mean += rate * deviation
         own.variance += rate * ((1.0 - rate) * deviation * deviation - own.variance)
 
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with the scores of another part of the stream, by their numbers."""
+        n, n_other = self._negative.n + self._positive.n, other._negative.n + other._positive.n
+        if n_other:
+            self._mean_square += n_other / (n + n_other) * (other._mean_square - self._mean_square)
+            self._negative.pool(other._negative)
+            self._positive.pool(other._positive)
+        return self
+
     def fit(self, calibration: Calibration, level: float = 0.0) -> None:
         """Fit a calibration to scores `level` higher than these, if both classes have been seen."""
         negative, positive = self._negative, self._positive
@@ -178,3 +188,13 @@ class _ClassScores:
         self.n = 0
         self.mean = 0.0
         self.variance = 0.0
+
+    def pool(self, other: _ClassScores) -> None:
+        """Average with the scores of the class in another part of the stream."""
+        self.n += other.n
+        if other.n:
+            share = other.n / self.n
+            gap = other.mean - self.mean
+            self.mean += share * gap
+            self.variance += share * (other.variance - self.variance)
+            self.variance += share * (1.0 - share) * gap * gap

@@ -12,6 +12,7 @@ from river import checks
 
 from river_oauc import OAUCM, OAUCS, OKAUCM, kernels
 from river_oauc.base import OnlineAUCClassifier
+from river_oauc.inputs.arrays import resized
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.frames import RowCount, read_features
 from river_oauc.inputs.limits import refusal_of
@@ -53,6 +54,10 @@ class BagOfWords(OnlineAUCClassifier):
         return np.array(
             [self._score_example(dict(zip(frame.columns, row, strict=True))) for row in rows]
         )
+
+    def _absorb(self, other):
+        for name, weight in other.weights.items():
+            self.weights[name] = self.weights.get(name, 0.0) + weight
 
 
 def test_another_backend_keeps_the_contract():
@@ -190,10 +195,11 @@ class MeanDirection(DenseClassifier):
         return np.array([self._score(x) for x in matrix])
 
     def _resize(self, size):
-        totals = np.zeros((2, size))
-        common = min(size, self.totals.shape[1])
-        totals[:, :common] = self.totals[:, :common]
-        self.totals = totals
+        self.totals = resized(self.totals, 2, size)
+
+    def _pool(self, other):
+        self.totals += other.totals
+        self.n += other.n
 
     def _learn_many(self, matrix, labels, weights):
         for start in range(0, len(matrix), self.at_once):
@@ -222,6 +228,20 @@ def test_a_learner_may_have_a_faster_way_to_learn_from_many(at_once):
         twin.learn_one(dict(zip("abc", x, strict=True)), label, weight)
     np.testing.assert_array_equal(model.totals, twin.totals)
     np.testing.assert_array_equal(model.n, twin.n)
+
+
+def test_a_learner_of_either_backend_merges():
+    words = BagOfWords()
+    words.learn_one({"a": 1.0}, True)
+    more = BagOfWords()
+    more.learn_one({"a": 2.0, "b": 1.0}, False)
+    assert (words + more).weights == {"a": -1.0, "b": -1.0}
+    one, other = MeanDirection(), MeanDirection()
+    one.learn_one({"a": 1.0, "b": 2.0}, True)
+    other.learn_one({"b": 5.0, "c": 4.0}, True)
+    merged = one + other
+    assert merged._vectorizer.decode(merged.totals[1]) == {"a": 1.0, "b": 7.0, "c": 4.0}
+    assert merged.n.tolist() == [0.0, 2.0]
 
 
 def test_a_row_refused_among_many_at_once_is_named():

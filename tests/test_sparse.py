@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from river import linear_model, optim
 from sparse_reference import SparseReference
 
-from river_oauc import OAUCM, SparseOAUCM
+from river_oauc import SparseOAUCM
 from river_oauc.linear.table import FeatureTable
 from river_oauc.metrics import exact_auc
 
@@ -368,15 +368,6 @@ def test_half_of_the_vocabulary_is_nearly_as_good():
 # Merging ---------------------------------------------------------------------------------------
 
 
-def test_merged_with_an_empty_model_it_stays_what_it_is():
-    model = learn(SparseOAUCM(), mixed_stream(300))
-    probes = [x for x, _, _ in mixed_stream(20, seed=5)]
-    expected = [model.predict_proba_one(x)[True] for x in probes]
-    for merged in (model + SparseOAUCM(), SparseOAUCM() + model):
-        assert merged.weights == pytest.approx(model.weights, rel=1e-12)
-        assert [merged.predict_proba_one(x)[True] for x in probes] == pytest.approx(expected)
-
-
 def test_parts_of_a_stream_rank_like_the_whole():
     stream = list(mixed_stream(8_000, n_names=400))
     train, test = stream[:6_000], stream[6_000:]
@@ -420,20 +411,6 @@ def test_moments_of_scores_pool_exactly():
         assert merged._n[positive] == pytest.approx(sum(n))
         assert merged._mean[positive] == pytest.approx(mean)
         assert merged._scatter[positive] == pytest.approx(scatter)
-
-
-def test_what_does_not_merge_is_refused_and_changes_nothing():
-    model = learn(SparseOAUCM(), mixed_stream(50))
-    before = pickle.dumps(model)
-    for other, complaint in (
-        (SparseOAUCM(prior="empirical"), "another prior"),
-        (SparseOAUCM(max_features=9), "another max_features"),
-        (OAUCM(), "with its like"),
-        (model, "with itself"),
-    ):
-        with pytest.raises(ValueError, match=complaint):
-            model += other
-    assert pickle.dumps(model) == before
 
 
 def test_a_merged_model_keeps_to_its_limit():

@@ -39,7 +39,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from river import optim
-from test_contract import CLASSIFIERS, TAKE_MISSING, state
+from test_contract import CLASSIFIERS, TAKE_MISSING, TAKE_STRINGS, state
 from test_extremes import not_finite
 
 from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
@@ -243,7 +243,9 @@ class Life(RuleBasedStateMachine):
         self.twin._y_name = self.model._y_name
 
     def takes(self, value: Any) -> bool:
-        """Whether a value is one that is not known, and may be."""
+        """Whether it is a value that is not known, and may be, or a category."""
+        if isinstance(value, str):
+            return issubclass(self.cls, TAKE_STRINGS)
         is_missing = value is None or isinstance(value, float) and math.isnan(value)
         return is_missing and issubclass(self.cls, TAKE_MISSING)
 
@@ -319,6 +321,23 @@ class Life(RuleBasedStateMachine):
         """It takes the place of the model, and the model that of the twin."""
         self.assert_shares_nothing(copied(self.model))
         self.model, self.twin = copied(self.model), self.model
+
+    @rule(n=st.integers(0, 20), labels=LABELS, swapped=st.booleans(), seed=st.integers(0, 10**6))
+    def merge(self, n: int, labels: tuple[bool, ...], swapped: bool, seed: int) -> None:
+        """With a model that has learned from another stream, in both ways of saying so."""
+        rng = random.Random(seed)
+        other = self.model.clone()
+        for _ in range(n):
+            x = {name: rng.gauss(0, 1) for name in rng.sample(NAMES, rng.randrange(5))}
+            with contextlib.suppress(ValueError):
+                other.learn_one(x, rng.choice(labels))
+        before = state(other)
+        if swapped:
+            self.model, self.twin = other + self.model, copy.deepcopy(other) + self.twin
+        else:
+            self.model += other
+            self.twin = self.twin + copy.deepcopy(other)
+        assert state(other) == before
 
     @rule(start_again=st.sampled_from([False, False, False, True]))
     def clone(self, start_again: bool) -> None:

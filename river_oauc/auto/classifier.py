@@ -9,7 +9,8 @@ from river import base
 
 from river_oauc.auto.generations import Generations
 from river_oauc.auto.probability import ProgressiveScores
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.auto.survey import Survey
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.limits import Features
 from river_oauc.inputs.parameters import check_count, check_n_features
@@ -70,6 +71,37 @@ class _AutoClassifier(DenseClassifier):
             array = self._vectorizer.encode(x, True).copy()
             return self._vectorizer.decode(self._explain(array))
 
+    def survey(self) -> Survey:
+        """An empty first look at a stream in parts, for `prepare`."""
+        return Survey()
+
+    def prepare(self, survey: Survey) -> None:
+        """Fix units and landmarks, so that models of the parts of a stream agree on them.
+
+        Models that are prepared alike learn a part each, and are added up; the experts at rest then
+        are the same however the stream was parted. `release` makes the sum an ordinary model.
+        `river_oauc.distributed` does all this.
+
+        Parameters
+        ----------
+        survey
+            What there is in all parts.
+
+        """
+        if any(self._has_seen):
+            raise ValueError("this model has learned already: prepare a new one")
+        with self._lock, self._room_for(survey.names):
+            places = self._vectorizer.places(survey.names)
+            negative, positive = (resized(rows, len(rows), places) for rows in survey.samples())
+            units = survey.units()
+            units.resize(places)
+            self._generations.prepare(units, negative, positive)
+
+    def release(self) -> None:
+        """Follow a stream again, after `prepare`."""
+        with self._lock:
+            self._generations.release()
+
     def _explain(self, x: FloatArray) -> FloatArray:
         score = self._score(x)
         moves = np.zeros(len(x))
@@ -97,8 +129,15 @@ class _AutoClassifier(DenseClassifier):
         n_doubles = 7 * n_features**2
         return check_n_features(type(self).__name__, n_features, self.max_features, n_doubles)
 
-    def _resize(self, size: int) -> None:
+    def _resize(self, size: Size) -> None:
         self._generations.resize(size)
+
+    def _pool(self, other: typing.Self) -> None:
+        self._generations.pool(other._generations)
+        self._progress += other._progress
+        self._progress.set(self._calibration)
+        self._has_seen = [self._has_seen[0] or other._has_seen[0],
+                          self._has_seen[1] or other._has_seen[1]]  # fmt: skip
 
 
 class AutoOAUCM(_AutoClassifier):
@@ -127,6 +166,12 @@ class AutoOAUCM(_AutoClassifier):
     A step costs O(p²) time on average for p features, six to eight times one of `OAUCM` at 30.
     Memory is 5p² + 360p doubles, 2p² more for moments in which experts are solved for, and twice as
     much while a younger learner is on trial. Weights cannot diverge.
+
+    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Units pool, and class
+    moments are brought to the pooled ones to first order; two posteriors become one; the other
+    experts are averaged by what each model knows of the rarer class, and win rates by how many
+    examples they are from. Of models that have been prepared with one survey, the experts at rest
+    are exactly those of one pass, but for rounding (`prepare`, `river_oauc.distributed`).
 
     Parameters
     ----------
@@ -212,6 +257,9 @@ class AutoOKAUCM(_AutoClassifier):
     A step costs O(p²) time on average for p features, and at 30 features about an eighth of one of
     river's `ARFClassifier` with ten trees. Memory is 5p² + 1,900p doubles and 3 MB, and twice as
     much while a younger learner is on trial. Weights cannot diverge.
+
+    Two models merge as two `AutoOAUCM` do. The landmarks of the one with more examples stay, and
+    what the other has kept, up to 512 of each class, is counted under these.
 
     Parameters
     ----------

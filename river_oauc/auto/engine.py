@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
 from scipy.linalg.blas import ddot
 
 from river_oauc.auto.closed_form import closed_forms
-from river_oauc.auto.experts import Newton, pairwise_step, tracking_step
+from river_oauc.auto.experts import Newton, pairwise_step, tracking_step, weights_in
 from river_oauc.auto.judge import Judge
 from river_oauc.auto.landmarks import KERNELS, KernelExperts
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.stats.moments import ForgettingMoments
+from river_oauc.stats.pooling import share_of_other
 from river_oauc.stats.units import Units
 
 __all__ = ["Engine"]
@@ -86,6 +88,10 @@ class Engine:
     def size(self) -> int:
         return len(self.units.mean)
 
+    @property
+    def has_learned(self) -> bool:
+        return self._n_seen > 0
+
     def score(self, x: FloatArray) -> float:
         """The score of an example; NaN stands for what is not known."""
         scores, _, _ = self._expert_scores(self.units.standardized(x))
@@ -142,15 +148,18 @@ class Engine:
         # Both classes pull alike, as hard as two balanced ones that are known as well.
         c = 2.0 * w * n_other / (self._n[0] + self._n[1])
         means = self._at_rest[0].mean, self._at_rest[1].mean
-        newton = self._newton
-        newton.step(with_one, sign, c)
-        # From logits to the scale of the others.
-        weights = newton.weights[1:]
-        gap = ddot(means[1], weights) - ddot(means[0], weights)
-        shrink = 1.0 / (1.0 + 0.5 * gap) if gap > 0.0 else 1.0
-        np.multiply(newton.weights, shrink, self._linear[_NEWTON])
+        self._newton.step(with_one, sign, c)
+        self._scale_newton()
         tracking_step(self._linear[_TRACKING], with_one, sign, c)
         pairwise_step(self._linear[_PAIRWISE], z, sign, c, means)
+
+    def _scale_newton(self) -> None:
+        """Bring the Newton expert from logits to the scale of the others."""
+        negative, positive = self._at_rest
+        weights = self._newton.weights[1:]
+        gap = ddot(positive.mean, weights) - ddot(negative.mean, weights)
+        shrink = 1.0 / (1.0 + 0.5 * gap) if gap > 0.0 else 1.0
+        np.multiply(self._newton.weights, shrink, self._linear[_NEWTON])
 
     def _solve(self) -> None:
         """Solve for the experts in closed form, if it is time to."""
@@ -176,7 +185,55 @@ class Engine:
         self._linear[row, 0] = -bias
         self._linear[row, 1:] = weights
 
-    def resize(self, size: int) -> None:
+    def prepare(self, units: Units, negative: FloatArray, positive: FloatArray) -> None:
+        """Measure in fixed units, and with landmarks from these examples for good."""
+        self.units = units
+        if self._kernel is not None and len(negative) and len(positive):
+            self._kernel.prepare(negative, positive, units)
+
+    def pool(self, other: Engine) -> None:
+        """Add what another engine has learned from another part of the stream, which is used up.
+
+        In the same units, and with the same landmarks, all class moments add up, and so the experts
+        at rest are those of one engine for the whole stream.
+        """
+        share = share_of_other(self._n, other._n)
+        before = copy.deepcopy(self.units), other.units
+        if not self.units.same_as(other.units):
+            self.units += other.units
+        gained: list[tuple[FloatArray, FloatArray]] = []
+        for engine, units in zip((self, other), before, strict=True):
+            scale, shift = units.change_to(self.units)
+            for moments in (*engine._at_rest, *engine._recent):
+                moments.transform(scale, shift)
+            gained.append(engine._newton.information(scale, shift))
+            if engine._kernel is not None:
+                engine._kernel.change_units(scale, shift)
+            for row in (_TRACKING, _PAIRWISE):
+                engine._linear[row] = weights_in(engine._linear[row], scale, shift)
+        self._newton.set_information(gained[0][0] + gained[1][0], gained[0][1] + gained[1][1])
+        for row in (_TRACKING, _PAIRWISE):
+            self._linear[row] += share * (other._linear[row] - self._linear[row])
+        for positive in (False, True):
+            self._n[positive] += other._n[positive]
+            for own, others in ((self._at_rest, other._at_rest), (self._recent, other._recent)):
+                moments = own[positive]
+                moments += others[positive]
+        self._n_seen += other._n_seen
+        if self._kernel is not None and other._kernel is not None:
+            self._kernel.pool(other._kernel, self.units)
+        self.judge += other.judge
+        self.solve_anew()
+
+    def solve_anew(self) -> None:
+        """Solve for all experts in closed form now, if there are examples of both classes."""
+        if self._n[0] and self._n[1]:
+            self._scale_newton()
+            self._next_at_rest = self._next_forgetting = 0
+            self._solve()
+            self.shares = self.judge.shares()
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self.units.resize(size)
         for moments in (*self._at_rest, *self._recent):

@@ -11,12 +11,15 @@ import math
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized, resized_triangle
 
-__all__ = ["Newton", "pairwise_step", "tracking_step"]
+__all__ = ["Newton", "pairwise_step", "tracking_step", "weights_in"]
 
 # Precision of the prior of the Newton expert, for the bias and for the features.
 _BIAS_PRECISION, _PRECISION = 1.0, 1.5
+
+# No direction is taken to be known better than this, compared with the one known worst.
+_FINEST = 1e-14
 
 # Sizes of the steps of the other two.
 _TRACKING, _PAIRWISE = 0.2, 0.15
@@ -38,13 +41,7 @@ class Newton:
 
     def __init__(self, size: int) -> None:
         self.weights: FloatArray = np.zeros(size)
-        self._covariance: FloatArray = np.zeros((size, size), order="F")
-        self._covariance[0, 0] = 1.0 / _BIAS_PRECISION
-        self._set_prior(1)
-
-    def _set_prior(self, first: int) -> None:
-        new = range(first, len(self.weights))
-        self._covariance[new, new] = 1.0 / _PRECISION
+        self._covariance: FloatArray = np.asfortranarray(np.diag(1.0 / _prior_precision(size)))
 
     def step(self, phi: FloatArray, sign: float, c: float) -> None:
         """Learn from an example."""
@@ -57,12 +54,59 @@ class Newton:
         factor = -curvature / (1.0 + curvature * spread)
         dsyr(factor, direction, 0, 1, 0, size, self._covariance, 1)
 
-    def resize(self, size: int) -> None:
+    def information(self, scale: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the examples have added to the precision, and to the precision times the weights.
+
+        It is what they would have added, had the features been `scale` · z + `shift`.
+        """
+        whole = np.triu(self._covariance)
+        whole += np.triu(whole, 1).T
+        variances, axes = np.linalg.eigh(whole)
+        # Rounding may leave a variance next to 0 a little below it.
+        variances = np.maximum(variances, _FINEST * variances[-1])
+        precision = (axes / variances) @ axes.T
+        vector = precision @ self.weights
+        precision -= np.diag(_prior_precision(len(vector)))
+        # The new φ = (1, z) is this matrix times the old one.
+        change = np.diag(np.append(1.0, scale))
+        change[1:, 0] = shift
+        return change @ precision @ change.T, change @ vector
+
+    def set_information(self, gained: FloatArray, vector: FloatArray) -> None:
+        """Become the posterior after examples that have added so much."""
+        precision = gained + np.diag(_prior_precision(len(vector)))
+        self._covariance = np.asfortranarray(np.linalg.inv(precision))
+        self.weights = self._covariance @ vector
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, or give up the last ones."""
-        old_size = len(self.weights)
+        new = is_new(len(self.weights), size)
         self.weights = resized(self.weights, size)
-        self._covariance = resized(self._covariance, size, size, order="F")
-        self._set_prior(old_size)
+        self._covariance = resized_triangle(self._covariance, size)
+        self._covariance[new, new] = 1.0 / _PRECISION
+
+
+def _prior_precision(size: int) -> FloatArray:
+    precision = np.full(size, _PRECISION)
+    precision[0] = _BIAS_PRECISION
+    return precision
+
+
+def weights_in(weights: FloatArray, scale: FloatArray, shift: FloatArray) -> FloatArray:
+    """Weights, with the bias in front, of the same score over the features `scale` · z + `shift`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.auto.experts import weights_in
+    >>> weights_in(np.array([1.0, 6.0]), np.array([2.0]), np.array([1.0]))
+    array([-2.,  3.])
+
+    """
+    changed = weights.copy()
+    changed[1:] /= scale
+    changed[0] -= ddot(changed[1:], shift)
+    return changed
 
 
 def _sigmoid_of_minus(margin: float) -> float:

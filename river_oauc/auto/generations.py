@@ -8,7 +8,9 @@ import numpy as np
 
 from river_oauc.auto.engine import Engine
 from river_oauc.auto.judge import shares_of
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
+from river_oauc.stats.samples import newest_of_both
+from river_oauc.stats.units import Units
 
 __all__ = ["Generations"]
 
@@ -45,6 +47,9 @@ class Generations:
 
     """
 
+    # Whether a younger engine may start.
+    _looks_for_change = True
+
     def __init__(self, size: int, with_kernels: bool) -> None:
         self._with_kernels = with_kernels
         self.engines = [Engine(size, with_kernels)]
@@ -60,6 +65,23 @@ class Generations:
         self._trial = 0
         self._leads: FloatArray = np.zeros(2)
         self._n_compared = 0.0
+
+    def prepare(self, units: Units, negative: FloatArray, positive: FloatArray) -> None:
+        """Learn a part of a stream, in fixed units and with landmarks from these examples.
+
+        The parts of a stream are no time series: no change is looked for.
+        """
+        (engine,) = self.engines
+        engine.prepare(units, negative, positive)
+        self._looks_for_change = False
+
+    def release(self) -> None:
+        """Follow a stream again."""
+        for engine in self.engines:
+            engine.units.set_free()
+            # What waits for more examples to come is solved for.
+            engine.solve_anew()
+        self._looks_for_change = True
 
     def shared(self) -> Iterator[tuple[Engine, float]]:
         """The engines, the elder first, with their shares in the score."""
@@ -79,7 +101,7 @@ class Generations:
             del self._latest[0]
         if len(results) == 1:
             ((score, win),) = results
-            if win is not None and self._breaks(win, positive):
+            if win is not None and self._breaks(win, positive) and self._looks_for_change:
                 self._start_trial()
             return score
         scores, wins = zip(*results, strict=True)
@@ -115,11 +137,42 @@ class Generations:
             self.shares = shares_of(self._leads, self._n_compared)
         self._trial -= 1
         if not self._trial:
-            self.engines = [self.engines[int(self._leads[1] > self._leads[0])]]
-            self.shares = np.ones(1)
-            self._watch()
+            self._keep(int(self._leads[1] > self._leads[0]))
 
-    def resize(self, size: int) -> None:
+    def pool(self, other: Generations) -> None:
+        """Add what others have learned from another part of the stream, who are used up.
+
+        A trial ends: of two engines the one with the larger share stays.
+        """
+        self._end_trial()
+        other._end_trial()
+        (mine,), (theirs,) = self.engines, other.engines
+        if not mine.has_learned:
+            self.engines = [theirs]
+        elif theirs.has_learned:
+            mine.pool(theirs)
+        n, n_other = sum(self._n_judged), sum(other._n_judged)
+        if n_other:
+            share = n_other / (n + n_other)
+            self._recent_rate += share * (other._recent_rate - self._recent_rate)
+            self._long_run_rate += share * (other._long_run_rate - self._long_run_rate)
+            for of_class in (0, 1):
+                self._n_judged[of_class] += other._n_judged[of_class]
+        both = self._latest + other._latest
+        kept = newest_of_both(len(self._latest), len(other._latest), _N_REPLAYED)
+        self._latest = [both[position] for position in kept]
+
+    def _end_trial(self) -> None:
+        if len(self.engines) == 2:
+            self._keep(int(self.shares.argmax()))
+
+    def _keep(self, number: int) -> None:
+        """Keep one of two engines."""
+        self.engines = [self.engines[number]]
+        self.shares = np.ones(1)
+        self._watch()
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         for engine in self.engines:
             engine.resize(size)

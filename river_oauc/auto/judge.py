@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 from scipy.linalg.blas import daxpy, dscal
 
 from river_oauc.inputs.arrays import FloatArray
+from river_oauc.stats.samples import newest_of_both
 
 __all__ = ["Judge", "shares_of"]
 
@@ -78,6 +80,35 @@ class Judge:
     def forget_scores(self) -> None:
         """Compare with nothing that was scored so far."""
         self._n_stored = [0, 0]
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with what has been judged in another part of the stream, by what is remembered."""
+        weight, other_weight = sum(self._weights), sum(other._weights)
+        if other_weight:
+            share = other_weight / (weight + other_weight)
+            self.leads += share * (other.leads - self.leads)
+            # The leads are those of experts who had learned from one part only. So they count as
+            # those of one part, and do not decide as if they were known from both.
+            for of_class in (0, 1):
+                self._weights[of_class] += share * (
+                    other._weights[of_class] - self._weights[of_class]
+                )
+        if other._n_pairs:
+            self._n_pairs += other._n_pairs
+            self.aucs += other._n_pairs / self._n_pairs * (other.aucs - self.aucs)
+        for of_class in (0, 1):
+            mine, theirs = self._oldest_first(of_class), other._oldest_first(of_class)
+            kept = newest_of_both(mine.shape[1], theirs.shape[1], _N_RECENT)
+            self._recent[of_class, :, : len(kept)] = np.hstack([mine, theirs])[:, kept]
+            self._n_stored[of_class] = len(kept)
+        return self
+
+    def _oldest_first(self, of_class: int) -> FloatArray:
+        """The recent scores of a class, a row per competitor."""
+        n_stored = self._n_stored[of_class]
+        if n_stored <= _N_RECENT:
+            return self._recent[of_class, :, :n_stored]
+        return np.roll(self._recent[of_class], -(n_stored % _N_RECENT), axis=1)
 
     def compare(self, scores: FloatArray, positive: bool, w: float, n_other: float) -> float | None:
         """Judge the scores of a new example, and keep them.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import typing
+
 import numpy as np
 
 from river_oauc.auto.closed_form import ClassPair, closed_forms
 from river_oauc.auto.maps import KernelMaps, relevance
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.arrays import FloatArray, Size
 from river_oauc.stats.moments import ForgettingMoments
 from river_oauc.stats.samples import Recent
 from river_oauc.stats.units import Units
@@ -79,6 +82,12 @@ class KernelExperts:
             return False
         while self._next_choice <= n_seen:
             self._next_choice *= 2
+        self._choose(units)
+        self._count_kept(self, units)
+        return True
+
+    def _choose(self, units: Units) -> None:
+        """Take landmarks from the newest examples, with nothing counted yet."""
         negative, positive = (
             units.standardized(examples.oldest_first) for examples in self._examples
         )
@@ -88,24 +97,76 @@ class KernelExperts:
         if min(len(negative), len(positive)) >= half:
             # The last choice.
             self._next_choice = 0
-        self._maps = KernelMaps(
-            np.vstack([positive[-n_positive:], negative[-n_negative:]]),
-            np.vstack([positive[-_N_SAMPLED:], negative[-_N_SAMPLED:]]),
-            relevance(positive, negative),
-        )
-        importance = [weights.oldest_first.ravel() for weights in self._importance]
-        self._moments = [
-            (ForgettingMoments.of(of_negatives, importance[0]),
-             ForgettingMoments.of(of_positives, importance[1]))
-            for of_negatives, of_positives in zip(
-                self._maps.similarities_of_many(negative),
-                self._maps.similarities_of_many(positive),
-                strict=True,
+        self._set_maps(
+            KernelMaps(
+                np.vstack([positive[-n_positive:], negative[-n_negative:]]),
+                np.vstack([positive[-_N_SAMPLED:], negative[-_N_SAMPLED:]]),
+                relevance(positive, negative),
             )
-        ]  # fmt: skip
-        shape = len(KERNELS), len(self._strengths), self._maps.n_landmarks
-        self._weights = np.zeros(shape)
-        return True
+        )
+
+    def prepare(self, negative: FloatArray, positive: FloatArray, units: Units) -> None:
+        """Take landmarks from these examples for good. There must be some of both classes."""
+        for examples, rows in zip(self._examples, (negative, positive), strict=True):
+            for row in rows[::-1]:
+                examples.add(row)
+        self._choose(units)
+        self._next_choice = 0
+        for examples in self._examples:
+            examples.clear()
+
+    def _set_maps(self, maps: KernelMaps) -> None:
+        """Have these maps, and nothing counted yet."""
+        n_landmarks = maps.n_landmarks
+        self._maps = maps
+        self._moments = [
+            (ForgettingMoments(n_landmarks, math.inf), ForgettingMoments(n_landmarks, math.inf))
+            for _ in KERNELS
+        ]
+        self._weights = np.zeros((len(KERNELS), len(self._strengths), n_landmarks))
+
+    def _count_kept(self, owner: KernelExperts, units: Units) -> None:
+        """Count the examples that these or other experts keep. There must be landmarks."""
+        maps = typing.cast(KernelMaps, self._maps)
+        for positive, (examples, importance) in enumerate(
+            zip(owner._examples, owner._importance, strict=True)
+        ):
+            if examples.n_seen:
+                rows = maps.similarities_of_many(units.standardized(examples.oldest_first))
+                for classes, similarities in zip(self._moments, rows, strict=True):
+                    moments = classes[positive]
+                    moments += ForgettingMoments.of(similarities, importance.oldest_first.ravel())
+
+    def change_units(self, scale: FloatArray, shift: FloatArray) -> None:
+        """Bring the landmarks to new units, in which a vector z is `scale` · z + `shift`."""
+        if self._maps is not None:
+            self._maps.change_units(scale, shift)
+
+    def pool(self, other: KernelExperts, units: Units) -> None:
+        """Add what others have learned, who may be used up.
+
+        With the same landmarks, the class moments add up. Otherwise the landmarks of those who have
+        counted more examples stay, and what the others have kept is counted under these.
+        """
+        maps, their_maps = self._maps, other._maps
+        if maps is not None and their_maps is not None and maps.has_landmarks_of(their_maps):
+            for mine, theirs in zip(self._moments, other._moments, strict=True):
+                for own, others in zip(mine, theirs, strict=True):
+                    own += others
+        else:
+            with_more, with_less = (
+                (self, other) if self._n_counted() >= other._n_counted() else (other, self)
+            )
+            if with_more._maps is not None:
+                with_more._count_kept(with_less, units)
+            self._maps, self._moments = with_more._maps, with_more._moments
+            self._next_choice = with_more._next_choice
+        for positive in (False, True):
+            self._examples[positive].pool(other._examples[positive])
+            self._importance[positive].pool(other._importance[positive])
+
+    def _n_counted(self) -> float:
+        return sum(moments.n for moments in self._moments[0]) if self._moments else 0.0
 
     def solve(self) -> None:
         """Find the weights of the experts, if there are landmarks."""
@@ -118,7 +179,7 @@ class KernelExperts:
         self._weights = np.array([[weights for weights, _ in row] for row in solutions])
         self._biases = np.array([bias for row in solutions for _, bias in row])
 
-    def resize(self, size: int) -> None:
+    def resize(self, size: Size) -> None:
         """Make room for more features, or give up the last ones."""
         for examples in self._examples:
             examples.resize(size)

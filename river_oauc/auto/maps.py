@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.blas import ddot, dscal
 from scipy.spatial.distance import cdist
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized
 
 __all__ = ["KernelMaps", "relevance"]
 
@@ -43,18 +43,29 @@ class KernelMaps:
     """
 
     def __init__(self, landmarks: FloatArray, sample: FloatArray, relevance: FloatArray) -> None:
-        self._landmarks = landmarks
         self._relevance = relevance
-        self._weighted = landmarks * relevance
-        self._squared_norms: FloatArray = np.einsum("ij,ij->i", landmarks, landmarks)
         weighted = sample * relevance
         self._laplace = _LAPLACE / _median_distance(weighted, "cityblock")
         self._gaussian = 1.0 / _median_distance(sample, "sqeuclidean")
+        self._set_landmarks(landmarks)
+
+    def _set_landmarks(self, landmarks: FloatArray) -> None:
+        self._landmarks = landmarks
+        self._weighted = landmarks * self._relevance
+        self._squared_norms: FloatArray = np.einsum("ij,ij->i", landmarks, landmarks)
         self.grams = [np.asfortranarray(gram) for gram in self.similarities_of_many(landmarks)]
 
     @property
     def n_landmarks(self) -> int:
         return len(self._landmarks)
+
+    def has_landmarks_of(self, other: KernelMaps) -> bool:
+        """Whether the landmarks are those of other maps."""
+        return np.array_equal(self._landmarks, other._landmarks)
+
+    def change_units(self, scale: FloatArray, shift: FloatArray) -> None:
+        """Bring the landmarks to units in which a vector z is `scale` · z + `shift`."""
+        self._set_landmarks(scale * self._landmarks + shift)
 
     def similarities(self, z: FloatArray) -> FloatArray:
         """The similarities of a vector to the landmarks, a row per kernel."""
@@ -77,15 +88,13 @@ class KernelMaps:
         gaussian = cdist(matrix, self._landmarks, "sqeuclidean")
         return [np.exp(-self._laplace * laplace), np.exp(-self._gaussian * gaussian)]
 
-    def resize(self, size: int) -> None:
+    def resize(self, size: Size) -> None:
         """Make room for more features, 0 in all landmarks, or give up the last ones."""
-        shape = self.n_landmarks, size
-        self._landmarks = resized(self._landmarks, *shape)
-        self._weighted = resized(self._weighted, *shape)
-        relevance = np.full(size, _SMALLEST_RELEVANCE**0.5)
-        n_common = min(size, len(self._relevance))
-        relevance[:n_common] = self._relevance[:n_common]
-        self._relevance = relevance
+        self._landmarks = resized(self._landmarks, self.n_landmarks, size)
+        self._weighted = resized(self._weighted, self.n_landmarks, size)
+        new = is_new(len(self._relevance), size)
+        self._relevance = resized(self._relevance, size)
+        self._relevance[new] = _SMALLEST_RELEVANCE**0.5
 
 
 def _median_distance(sample: FloatArray, kind: str) -> float:

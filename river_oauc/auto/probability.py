@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 
 from river_oauc.calibration import Calibration
 
@@ -62,6 +63,24 @@ class ProgressiveScores:
         variance = 0.5 * (variances[0] + variances[1])
         slope = (means[1] - means[0]) / max(variance, _SMALLEST_VARIANCE)
         self._slope += (min(max(slope, _FLATTEST), _STEEPEST) - self._slope) / _SLOPE_MEMORY
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with the scores of another part of the stream, by what is remembered."""
+        for of_class in (0, 1):
+            n, n_other = (min(one._n[of_class], _MEMORY) - _N_ASSUMED for one in (self, other))
+            share = n_other / (n + n_other) if n_other else 0.0
+            gap = other._means[of_class] - self._means[of_class]
+            self._means[of_class] += share * gap
+            self._variances[of_class] += (
+                share * (other._variances[of_class] - self._variances[of_class])
+                + share * (1.0 - share) * gap * gap
+            )
+            self._n[of_class] += other._n[of_class] - _N_ASSUMED
+        share = other._total / (self._total + other._total) if other._total else 0.0
+        self._total += other._total
+        self._share += share * (other._share - self._share)
+        self._slope += share * (other._slope - self._slope)
+        return self
 
     def set(self, calibration: Calibration) -> None:
         """Make a calibration say what these scores say."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import copy
 import sys
 import typing
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ import numpy as np
 from river import base
 
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.inputs.arrays import BoolArray, FloatArray
+from river_oauc.inputs.arrays import BoolArray, FloatArray, Size
 from river_oauc.inputs.frames import RowCount, read_features
 from river_oauc.inputs.limits import Features
 from river_oauc.inputs.vectorizer import Vectorizer
@@ -27,8 +28,8 @@ class DenseClassifier(OnlineAUCClassifier):
     """Base of the classifiers that see an example as an array with a slot per known feature.
 
     A learner says how it scores one array (`_score`) and many (`_score_many`), how it learns from
-    one (`_learn`), and how it makes room for more features (`_resize`). It may have a faster way to
-    learn from many (`_learn_many`).
+    one (`_learn`), how it makes room for more features (`_resize`), and how it takes over what
+    another one has learned (`_pool`). It may have a faster way to learn from many (`_learn_many`).
 
     A refused example leaves the model as it was: `_learn` refuses before it changes anything.
 
@@ -63,8 +64,18 @@ class DenseClassifier(OnlineAUCClassifier):
         """
 
     @abc.abstractmethod
-    def _resize(self, size: int) -> None:
-        """Make all state fit arrays of this length: pad with zeros, or cut zeros off."""
+    def _resize(self, size: Size) -> None:
+        """Make all state fit arrays of this length: pad with zeros, or cut zeros off.
+
+        What stands for a feature may have to go to another place: `arrays.resized` sees to it.
+        """
+
+    @abc.abstractmethod
+    def _pool(self, other: typing.Self) -> None:
+        """Add what another model has learned, whose features stand at the same places.
+
+        The other model may be used up.
+        """
 
     def _learn_many(
         self, matrix: FloatArray, labels: BoolArray, weights: FloatArray
@@ -131,6 +142,13 @@ class DenseClassifier(OnlineAUCClassifier):
             matrix = np.where(np.isnan(matrix), 0.0, matrix)
         self._vectorizer.check_matrix(matrix, frame.columns)
         return self._score_many(self._vectorizer.encode_columns(matrix, frame.columns))
+
+    def _absorb(self, other: typing.Self) -> None:
+        names = other._vectorizer.names
+        with self._room_for(names):
+            other = copy.deepcopy(other)
+            other._resize(self._vectorizer.places(names))
+            self._pool(other)
 
     def _largest_size_with(self, names: Iterable[base.typing.FeatureName]) -> int:
         """`_largest_size` for the names that are known together with these."""

@@ -15,7 +15,7 @@ import numpy as np
 from river import base
 from scipy.linalg.blas import ddot
 
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.arrays import FloatArray, Places
 from river_oauc.inputs.limits import (
     CONVERSION_ERRORS,
     MAX_SQUARED_NORM,
@@ -214,6 +214,10 @@ class Vectorizer:
             self._set_size(size)
         elif self._n_usual > n_names:
             self._forget_the_usual_names()
+
+    def places(self, names: Iterable[base.typing.FeatureName]) -> Places:
+        """Where what an array has for these names, in this order, is to stand in an array here."""
+        return Places(np.array([self._index[name] for name in names], dtype=np.intp), self.size)
 
     def check_matrix(self, matrix: FloatArray, columns: Sequence[base.typing.FeatureName]) -> None:
         """Raise a ValueError if a row is not a vector of finite numbers."""

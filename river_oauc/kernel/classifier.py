@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import abc
 import math
+import typing
 
 import numpy as np
 from scipy.linalg.blas import ddot
 
 from river_oauc.calibration import ScoreStatistics
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.arrays import FloatArray, Size
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.limits import MAX_SQUARED_NORM, divergence
 from river_oauc.inputs.parameters import check_count
 from river_oauc.kernel.support import SupportSet
 from river_oauc.kernels import RBF, Kernel
+from river_oauc.stats.pooling import share_of_other
 
 __all__ = ["KernelClassifier"]
 
@@ -120,8 +122,15 @@ class KernelClassifier(DenseClassifier):
         self._means = [support.mean(self._scores, False), support.mean(self._scores, True)]
         self._level = sum(self._means) / (2 if all(support.n) else 1)
 
-    def _resize(self, size: int) -> None:
+    def _resize(self, size: Size) -> None:
         self._support.resize(size)
+
+    def _pool(self, other: typing.Self) -> None:
+        share = share_of_other(self._support.n_offered, other._support.n_offered)
+        self._support.pool(other._support, share)
+        self._statistics += other._statistics
+        self._find_level()
+        self._statistics.fit(self._calibration, self._level)
 
 
 def _no_similarity() -> ValueError:

@@ -32,6 +32,10 @@ class KOIL(KernelClassifier):
     A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
     doubles, whatever the length of the stream.
 
+    Two models merge by `a += b` or `a + b`, which stands for both. Its score is the average of
+    their scores, by what each knows of the rarer class. Of what both have stored, as much stays as
+    the budget allows, the newest or a uniform sample; the rest passes its part of the score on.
+
     Parameters
     ----------
     kernel

@@ -91,6 +91,10 @@ class OKAUCM(_KernelMomentLearner):
     takes about 55 microseconds, scored and learned at once; 10 more if its features, such as scaled
     ones, have changed in between.
 
+    Two models merge by `a += b` or `a + b`, which stands for both. Its score is the average of
+    their scores, by what each knows of the rarer class. Of what both have stored, as much stays as
+    the budget allows, the newest or a uniform sample; the rest passes its part of the score on.
+
     Parameters
     ----------
     kernel
@@ -172,6 +176,10 @@ class OKAUCS(_KernelMomentLearner):
 
     A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
     doubles, whatever the length of the stream.
+
+    Two models merge by `a += b` or `a + b`, which stands for both. Its score is the average of
+    their scores, by what each knows of the rarer class. Of what both have stored, as much stays as
+    the budget allows, the newest or a uniform sample; the rest passes its part of the score on.
 
     Parameters
     ----------

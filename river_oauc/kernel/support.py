@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import typing
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dasum, ddot
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.limits import MAX_SQUARED_NORM
 from river_oauc.inputs.parameters import check_choice
 from river_oauc.kernels import Kernel
+from river_oauc.stats.samples import drawn_from_both, newest_of_both
 
 __all__ = ["SupportSet", "k_nearest", "nearest"]
 
@@ -56,7 +58,7 @@ class SupportSet:
     n
         Numbers of negative and of positive vectors.
     n_stored
-        Numbers of negative and of positive vectors that have ever been stored.
+        Numbers of negative and of positive vectors that have been stored one after the other.
     n_offered
         Numbers of negative and of positive examples there have been, stored or not. The reservoir
         needs them, and its owner counts.
@@ -106,16 +108,20 @@ class SupportSet:
         self.budgets = budgets
         self.policy = policy
         self.compensation = compensation
+        self.n_offered = [0, 0]
+        self._rng = random.Random(seed)
+        self._clear(size=1)
+
+    def _clear(self, size: int) -> None:
+        """Be without a vector."""
         self.n = [0, 0]
         self.n_stored = [0, 0]
-        self.n_offered = [0, 0]
         self.totals = [0.0, 0.0]
-        self._rng = random.Random(seed)
         # The negatives stand in the first slots and the positives behind them, with free slots
         # after each as long as its budget is not spent. Free slots have zeros everywhere.
-        self._capacities = [min(budget, _FIRST_CAPACITY) for budget in budgets]
+        self._capacities = [min(budget, _FIRST_CAPACITY) for budget in self.budgets]
         n_slots = sum(self._capacities)
-        self.vectors: FloatArray = np.zeros((n_slots, 1))
+        self.vectors: FloatArray = np.zeros((n_slots, size))
         self.gram: FloatArray = np.zeros((n_slots, n_slots))
         self.coefficients: FloatArray = np.zeros(n_slots)
         self.importance: list[FloatArray] = [np.zeros(n_slots), np.zeros(n_slots)]
@@ -222,7 +228,49 @@ class SupportSet:
         self.gram[slot] = row
         self.gram[slot, slot] = squared_norm
 
-    def resize(self, size: int) -> None:
+    def pool(self, other: SupportSet, share: float) -> None:
+        """Become the average of two functions, of which the other one has this share.
+
+        A class keeps the newest vectors of both sets, or a uniform sample of what both have been
+        offered. The others pass their coefficients on.
+        """
+        old = copy.copy(self)
+        self._clear(self.vectors.shape[1])
+        self.n_offered = old.n_offered.copy()
+        for positive in (False, True):
+            self.n_offered[positive] += other.n_offered[positive]
+            entries = [
+                (support.vectors[slot], share_of_it * support.coefficients.item(slot),
+                 support.importance[positive].item(slot))
+                for support, share_of_it in ((old, 1.0 - share), (other, share))
+                for slot in support._oldest_first(positive)
+            ]  # fmt: skip
+            kept = self._kept_of_both(old, other, positive)
+            for position in kept:
+                x, coefficient, w = entries[position]
+                itself = self.kernel.of_itself(x)
+                self.insert(x, self._similarities(x), itself, positive, coefficient, w)
+            slots = self.slots(positive)
+            for position in sorted({*range(len(entries))}.difference(kept)):
+                x, coefficient, _ = entries[position]
+                self._pass_on(coefficient, self._similarities(x)[slots], slots)
+
+    def _oldest_first(self, positive: bool) -> list[int]:
+        slots = self.slots(positive)
+        order: NDArray[np.intp] = slots.start + self.arrival[slots].argsort()
+        return order.tolist()  # type: ignore[no-any-return]
+
+    def _kept_of_both(self, old: SupportSet, other: SupportSet, positive: bool) -> list[int]:
+        """Which vectors stay when two sets are one, those of the other counted on, oldest first."""
+        n, n_other, budget = old.n[positive], other.n[positive], self.budgets[positive]
+        if self.policy == "reservoir":
+            return drawn_from_both(
+                (n, old.n_offered[positive]), (n_other, other.n_offered[positive]),
+                min(budget, n + n_other), self._rng,
+            )  # fmt: skip
+        return newest_of_both(n, n_other, budget)
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self.vectors = resized(self.vectors, len(self.vectors), size)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import typing
+
 import numpy as np
 from river import base
 from scipy.linalg.blas import ddot
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.parameters import check_count, check_n_features
-from river_oauc.stats.moments import ClassMoments, Moments
+from river_oauc.stats.moments import ClassMean, ClassMoments, Moments
+from river_oauc.stats.pooling import share_of_other
 
 __all__ = ["LinearClassifier", "MomentClassifier"]
 
@@ -18,7 +21,13 @@ _LONGEST_WAIT = 64
 
 
 class LinearClassifier(DenseClassifier):
-    """Base of the classifiers whose score is a weighted sum of the features."""
+    """Base of the classifiers whose score is a weighted sum of the features.
+
+    They have a count and a mean of each class, and whatever else they know of it.
+    """
+
+    _positive: ClassMean
+    _negative: ClassMean
 
     def __init__(self, prior: str) -> None:
         super().__init__(prior)
@@ -35,8 +44,22 @@ class LinearClassifier(DenseClassifier):
     def _score_many(self, matrix: FloatArray) -> FloatArray:
         return matrix @ self._weights
 
-    def _resize(self, size: int) -> None:
+    def _resize(self, size: Size) -> None:
         self._weights = resized(self._weights, size)
+        self._positive.resize(size)
+        self._negative.resize(size)
+
+    def _share_of(self, other: typing.Self) -> float:
+        """The share of another model in the average of the two."""
+        return share_of_other(
+            (self._negative.n, self._positive.n), (other._negative.n, other._positive.n)
+        )
+
+    def _pool(self, other: typing.Self) -> None:
+        share = self._share_of(other)
+        self._weights = (1.0 - share) * self._weights + share * other._weights
+        self._positive += other._positive
+        self._negative += other._negative
 
 
 class MomentClassifier(LinearClassifier):
@@ -45,6 +68,9 @@ class MomentClassifier(LinearClassifier):
     The calibration is read off the moments: the class means of the scores at every step, and their
     variance, which costs two products with a covariance and changes slowly, now and then.
     """
+
+    _positive: ClassMoments
+    _negative: ClassMoments
 
     def __init__(self, prior: str, max_features: int) -> None:
         super().__init__(prior)
@@ -89,7 +115,8 @@ class MomentClassifier(LinearClassifier):
         n_doubles = 2 * self._positive.n_doubles(n_features)
         return check_n_features(type(self).__name__, n_features, self.max_features, n_doubles)
 
-    def _resize(self, size: int) -> None:
-        super()._resize(size)
-        self._positive.resize(size)
-        self._negative.resize(size)
+    def _pool(self, other: typing.Self) -> None:
+        super()._pool(other)
+        self._n_seen += other._n_seen
+        if self._positive.n and self._negative.n:
+            self._fit_calibration(self._n_seen, self._weights)

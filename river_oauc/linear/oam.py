@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot
 
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.arrays import FloatArray, Size
 from river_oauc.inputs.parameters import check_choice, check_count, check_number
 from river_oauc.linear.first_order import FirstOrderClassifier
 from river_oauc.stats.samples import Reservoir
@@ -34,6 +34,9 @@ class OAM(FirstOrderClassifier):
     where `OAUCM` had 79.2, 88.9, 82.8 and 83.8.
 
     A step costs O(B p) time for buffers of B examples with p features, and memory is 2 B p doubles.
+
+    Two models merge by `a += b` or `a + b`, which stands for both: weights are averaged by what
+    each model knows of the rarer class, and the buffers become uniform samples of both parts.
 
     Parameters
     ----------
@@ -141,7 +144,12 @@ class OAM(FirstOrderClassifier):
                 daxpy(difference, weights, len(x), min(cost, loss / squared_length))
         self._set_weights(weights)
 
-    def _resize(self, size: int) -> None:
+    def _resize(self, size: Size) -> None:
         super()._resize(size)
         self._positive_buffer.resize(size)
         self._negative_buffer.resize(size)
+
+    def _pool(self, other: typing.Self) -> None:
+        super()._pool(other)
+        self._positive_buffer.pool(other._positive_buffer, self._rng)
+        self._negative_buffer.pool(other._negative_buffer, self._rng)

@@ -6,6 +6,7 @@ import abc
 import typing
 from collections.abc import Iterator
 
+import numpy as np
 from river import optim
 from scipy.linalg.blas import daxpy, dcopy, ddot, dscal
 
@@ -102,6 +103,10 @@ class OAUCM(_GradientLearner):
     features that is as fast as river's logistic regression; beyond a few thousand it is not the
     tool.
 
+    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class moments add up
+    exactly; weights are averaged by what each model knows of the rarer class, so that a part with
+    one class only adds its moments.
+
     Parameters
     ----------
     l2
@@ -188,6 +193,11 @@ class OAUCS(_GradientLearner):
 
     A step costs O(p²) time for p features, and memory is 2p² + O(p) doubles.
 
+    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class moments add up
+    exactly, and weights are averaged by what each model knows of the rarer class. Where the step is
+    a constant, the steps that either part has missed are then made up for on average: the loss is
+    quadratic, and so they can be read off the pooled moments.
+
     Parameters
     ----------
     l2
@@ -238,6 +248,35 @@ class OAUCS(_GradientLearner):
         super().__init__(l2, lr, prior, max_features)
 
     _coefficients = staticmethod(losses.psi_s_coefficients)
+
+    def _pool(self, other: typing.Self) -> None:
+        share = self._share_of(other)
+        n_steps = (1.0 - share) * self._n_seen + share * other._n_seen
+        super()._pool(other)
+        if isinstance(self.lr, (int, float)) and self._positive.n and self._negative.n:
+            self._weights = self._after_steps(self.lr, self._n_seen - n_steps)
+            self._fit_calibration(self._n_seen, self._weights)
+
+    def _after_steps(self, lr: float, n_steps: float) -> FloatArray:
+        """What the weights would come to, on average, after more steps on examples like these.
+
+        A constant step gets as far as there are steps, and each part of a stream has had its own
+        only. An average step is gradient descent on the loss over all pairs, which is quadratic: so
+        many of them at once are a power of a matrix.
+        """
+        positive, negative = self._positive, self._negative
+        gap = positive.mean - negative.mean
+        curvature = positive.covariance + negative.covariance + np.outer(gap, gap)
+        w = (positive.n + negative.n) / self._n_seen
+        values, axes = np.linalg.eigh(w * curvature + self.l2 * np.eye(len(gap)))
+        values = np.maximum(values, 0.0)
+        kept = np.clip(1.0 - lr * values, 0.0, 1.0) ** n_steps
+        # (1 - kept) / values, which is lr · n_steps where there is no curvature.
+        gained = np.where(
+            values > 0.0, (1.0 - kept) / np.where(values > 0.0, values, 1.0), lr * n_steps
+        )
+        weights: FloatArray = axes @ (kept * (axes.T @ self._weights) + gained * w * (axes.T @ gap))
+        return weights
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:

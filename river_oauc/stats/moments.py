@@ -8,9 +8,9 @@ import typing
 import numpy as np
 from scipy.linalg.blas import daxpy, dsymm, dsymv, dsyr, dsyrk
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized, resized_triangle
 
-__all__ = ["Centroid", "ClassMoments", "ForgettingMoments", "Moments"]
+__all__ = ["Centroid", "ClassMean", "ClassMoments", "ForgettingMoments", "Moments"]
 
 # A weight may grow so far before all are divided by it: times the square of the largest feature and
 # the largest importance it still is a double.
@@ -20,11 +20,8 @@ _LARGEST_UNIT = 1e100
 _N_WAITING = 64
 
 
-class ClassMoments(typing.Protocol):
-    """What a learner asks of the moments of a class.
-
-    `Moments` count all vectors alike, `ForgettingMoments` the recent ones more. Whatever meets this
-    protocol can stand in for them.
+class ClassMean(typing.Protocol):
+    """What a linear learner asks of what it knows of a class.
 
     Attributes
     ----------
@@ -37,6 +34,20 @@ class ClassMoments(typing.Protocol):
 
     n: float
     mean: FloatArray
+
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with what is known of the class in another part of the stream."""
+
+    def resize(self, size: Size) -> None:
+        """Make room for more features, which have been 0 so far, or give up the last ones."""
+
+
+class ClassMoments(ClassMean, typing.Protocol):
+    """What a learner asks of the moments of a class.
+
+    `Moments` count all vectors alike, `ForgettingMoments` the recent ones more. Whatever meets this
+    protocol can stand in for them.
+    """
 
     @staticmethod
     def n_doubles(size: int) -> int:
@@ -54,12 +65,6 @@ class ClassMoments(typing.Protocol):
     @property
     def covariance(self) -> FloatArray:
         """A copy of the whole covariance matrix (biased: divided by `n`)."""
-
-    def __iadd__(self, other: typing.Self) -> typing.Self:
-        """Pool with the moments of another part of the stream."""
-
-    def resize(self, size: int) -> None:
-        """Make room for more features, which have been 0 so far, or give up the last ones."""
 
 
 class Centroid:
@@ -109,7 +114,22 @@ class Centroid:
         daxpy(mean, x, len(mean), -1.0)
         daxpy(x, mean, len(mean), w / self.n)
 
-    def resize(self, size: int) -> None:
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with the vectors of another part of the stream."""
+        self._check_poolable(other)
+        if other.n:
+            self.n += other.n
+            self.mean += (other.mean - self.mean) * (other.n / self.n)
+        return self
+
+    def _check_poolable(self, other: Centroid) -> None:
+        if other.size != self.size:
+            raise ValueError(
+                f"cannot pool moments of {self.size} and {other.size} features: "
+                "resize the smaller ones first"
+            )
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self.mean = resized(self.mean, size)
 
@@ -223,16 +243,9 @@ class Moments(Centroid):
             dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
         return self
 
-    def _check_poolable(self, other: Moments) -> None:
-        if other.size != self.size:
-            raise ValueError(
-                f"cannot pool moments of {self.size} and {other.size} features: "
-                "resize the smaller ones first"
-            )
-
-    def resize(self, size: int) -> None:
+    def resize(self, size: Size) -> None:
         super().resize(size)
-        self._scatter = resized(self._scatter, size, size, order="F")
+        self._scatter = resized_triangle(self._scatter, size)
 
 
 class ForgettingMoments(Moments):
@@ -334,6 +347,12 @@ class ForgettingMoments(Moments):
         self._scatter /= self._unit
         self._unit = 1.0
 
+    def transform(self, scale: FloatArray, shift: FloatArray) -> None:
+        """Become the moments of the vectors `scale` · x + `shift`."""
+        self.mean = scale * self.mean + shift
+        self._scatter *= scale[:, np.newaxis] * scale
+        self._waiting *= scale
+
     def upper_covariance(self) -> FloatArray:
         """The upper triangle of the covariance, zeros below it, in a new column-major array."""
         self._settle()
@@ -373,14 +392,14 @@ class ForgettingMoments(Moments):
             super().__iadd__(recent)  # type: ignore[arg-type]
         return self
 
-    def _check_poolable(self, other: Moments) -> None:
+    def _check_poolable(self, other: Centroid) -> None:
         super()._check_poolable(other)
         if isinstance(other, ForgettingMoments) and other.memory != self.memory:
             raise ValueError(
                 f"cannot pool moments with a memory of {self.memory:g} and of {other.memory:g}"
             )
 
-    def resize(self, size: int) -> None:
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         super().resize(size)
         self._waiting = resized(self._waiting, _N_WAITING, size)

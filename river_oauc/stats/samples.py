@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 
-__all__ = ["Recent", "Reservoir"]
+__all__ = ["Recent", "Reservoir", "drawn_from_both", "newest_of_both"]
 
 
 class _Sample:
@@ -27,9 +27,61 @@ class _Sample:
         """The vectors that are kept, a row each, in no particular order."""
         return self._vectors[: self.n_seen]
 
-    def resize(self, size: int) -> None:
+    def clear(self) -> None:
+        """Be without a vector."""
+        self.n_seen = 0
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self._vectors = resized(self._vectors, self.capacity, size)
+
+
+def drawn_from_both(
+    own: tuple[int, int], other: tuple[int, int], capacity: int, rng: random.Random
+) -> list[int]:
+    """Which vectors of two uniform samples make a uniform sample of all that they stand for.
+
+    Each is given by how many vectors it has and how many it has seen. The vectors of the other one
+    are counted on from those of the first.
+
+    Examples
+    --------
+    >>> import random
+    >>> from river_oauc.stats.samples import drawn_from_both
+    >>> drawn_from_both((3, 3), (2, 2), 10, random.Random(1))
+    [0, 1, 2, 3, 4]
+    >>> drawn_from_both((3, 1_000_000), (3, 10), 3, random.Random(1))
+    [0, 1, 2]
+
+    """
+    n_kept, n_seen = [0, 0], [own[1], other[1]]
+    for _ in range(min(capacity, own[0] + other[0])):
+        # As if all that has been seen were drawn from, one after the other.
+        from_other = rng.randrange(sum(n_seen)) >= n_seen[0]
+        if n_kept[from_other] == (own, other)[from_other][0]:
+            # Not all that was drawn is still there.
+            from_other = not from_other
+        n_kept[from_other] += 1
+        n_seen[from_other] -= 1
+    kept = rng.sample(range(own[0]), n_kept[0])
+    kept += rng.sample(range(own[0], own[0] + other[0]), n_kept[1])
+    return sorted(kept)
+
+
+def newest_of_both(n_own: int, n_other: int, capacity: int) -> list[int]:
+    """Which of two lists of vectors, the newest last, are the newest of both, the newest last.
+
+    The two lists end at the same time. What is in the other one is counted on from the first.
+
+    Examples
+    --------
+    >>> from river_oauc.stats.samples import newest_of_both
+    >>> newest_of_both(5, 3, 4)
+    [6, 3, 7, 4]
+
+    """
+    ages = [*range(n_own - 1, -1, -1), *range(n_other - 1, -1, -1)]
+    return sorted(range(n_own + n_other), key=ages.__getitem__)[:capacity][::-1]
 
 
 class Reservoir(_Sample):
@@ -66,6 +118,16 @@ class Reservoir(_Sample):
         if slot < self.capacity:
             self._vectors[slot] = x
 
+    def pool(self, other: Reservoir, rng: random.Random) -> None:
+        """Become a uniform sample of what both have seen."""
+        kept = drawn_from_both(
+            (len(self.vectors), self.n_seen), (len(other.vectors), other.n_seen),
+            self.capacity, rng,
+        )  # fmt: skip
+        both = np.vstack([self.vectors, other.vectors])
+        self._vectors[: len(kept)] = both[kept]
+        self.n_seen += other.n_seen
+
 
 class Recent(_Sample):
     """The most recent vectors.
@@ -96,6 +158,14 @@ class Recent(_Sample):
         if self.n_seen <= self.capacity:
             return self.vectors
         return np.roll(self._vectors, -(self.n_seen % self.capacity), axis=0)
+
+    def pool(self, other: Recent) -> None:
+        """Keep the newest vectors of both."""
+        both = np.vstack([self.oldest_first, other.oldest_first])
+        kept = newest_of_both(len(self.vectors), len(other.vectors), self.capacity)
+        self._vectors[: len(kept)] = both[kept]
+        # So that the oldest one stands where the next is put.
+        self.n_seen = len(kept)
 
     def add(self, x: FloatArray) -> None:
         """Put a copy of a vector in the place of the oldest."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import typing
+
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dscal
 
-from river_oauc.inputs.arrays import FloatArray, resized
+from river_oauc.inputs.arrays import FloatArray, Size, resized
 
 __all__ = ["Units"]
 
@@ -62,6 +64,9 @@ class Units:
 
     """
 
+    # Whether they stay as they are.
+    _is_fixed = False
+
     def __init__(self, size: int) -> None:
         self._n_seen = 0
         # How many values of each feature were not known.
@@ -78,6 +83,8 @@ class Units:
 
     def update(self, x: FloatArray) -> None:
         """Count the vector `x`."""
+        if self._is_fixed:
+            return
         self._n_seen += 1
         deviation = x - self.mean
         scaled = deviation * self.factors
@@ -128,7 +135,58 @@ class Units:
             z[np.isnan(z)] = 0.0
         return z
 
-    def resize(self, size: int) -> None:
+    def __iadd__(self, other: typing.Self) -> typing.Self:
+        """Pool with the units of another part of the stream, by what they remember."""
+        n, n_other = self._n_remembered, other._n_remembered
+        share = n_other / np.maximum(n + n_other, 1.0)
+        gap = other.mean - self.mean
+        self.mean += share * gap
+        self._variance += share * (other._variance - self._variance)
+        self._variance += share * (1.0 - share) * gap * gap
+        self._n_seen += other._n_seen
+        self._n_missing += other._n_missing
+        self._any_missing = self._any_missing or other._any_missing
+        self._find_factors()
+        return self
+
+    @property
+    def _n_remembered(self) -> FloatArray:
+        n: FloatArray = np.minimum(self._n_seen - self._n_missing, _MEMORY)
+        return n
+
+    def fix(self, n_seen: int, n_known: FloatArray, mean: FloatArray, variance: FloatArray) -> None:
+        """Stay as they are, until they are set free.
+
+        Where these are units in which nothing varies, mean and variance are given.
+        """
+        constant = self._variance == 0.0
+        self.mean[constant], self._variance[constant] = mean[constant], variance[constant]
+        self._n_seen, self._n_missing = n_seen, n_seen - n_known
+        self._any_missing = bool(self._n_missing.any())
+        self._find_factors()
+        self._is_fixed = True
+
+    def set_free(self) -> None:
+        """Follow the vectors again."""
+        self._is_fixed = False
+
+    def same_as(self, other: Units) -> bool:
+        """Whether values come to the same in both units."""
+        return np.array_equal(self.mean, other.mean) and np.array_equal(self.factors, other.factors)
+
+    def change_to(self, new: Units) -> tuple[FloatArray, FloatArray]:
+        """Factors and shifts that bring a standardized vector to new units.
+
+        They are exact to first order about the old mean; further away, values are drawn in.
+        """
+        shift = (self.mean - new.mean) * new.factors
+        varies = (self.factors > 0.0) & (new.factors > 0.0)
+        # What does not vary is 0, or does not count.
+        scale = np.where(varies, new.factors / np.where(varies, self.factors, 1.0), 1.0)
+        drawn_in = 1.0 / np.sqrt(1.0 + (shift / _DRAWN_IN) ** 2)
+        return scale * drawn_in**3, shift * drawn_in
+
+    def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self._n_missing = resized(self._n_missing, size)
         self.mean = resized(self.mean, size)
