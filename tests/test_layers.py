@@ -20,6 +20,7 @@ LAYERS = [
     [
         "experiments.compare",
         "experiments.paper",
+        "experiments.merging",
         "experiments.speed",
         "experiments.datasets_command",
     ],

@@ -19,7 +19,6 @@ from test_contract import CASES, CLASSIFIERS, Factory, state
 
 from river_oauc import (
     KOIL,
-    OAM,
     OAUCM,
     OAUCS,
     OKAUCM,
@@ -197,7 +196,7 @@ def test_two_threads_that_add_each_other_end() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [OAUCM, OAUCS, PAI, OLUBAUC, OAM, AutoOAUCM, AutoOKAUCM, SparseOAUCM, OKAUCM, KOIL],
+    [OAUCM, OAUCS, PAI, OLUBAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM, OKAUCM, KOIL],
 )
 def test_parts_of_a_stream_rank_like_the_whole(make: Factory) -> None:
     train, test = stream(2_000), stream(500, seed=2)

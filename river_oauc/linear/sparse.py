@@ -99,9 +99,10 @@ class SparseOAUCM(OnlineAUCClassifier):
     about 200 bytes for a short string, and grows with the vocabulary unless `max_features` is set.
     Weights cannot diverge.
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class means and
-    variances of the scores, as they were given, pool exactly; weights nearly, as sums of gradients;
-    so it ranks nearly as well as one pass, and its scores are larger.
+    Two models merge: `a += b` or `a + b` stands for both parts of the stream, in whatever order
+    parts are added. Squared gradients add up, and class means and variances of the scores, as they
+    were given, pool exactly. Weights of common features are averaged, and those of rare ones added;
+    so it ranks nearly as well as one pass.
 
     The rule was fixed on a9a, sms_spam, hate_speech, reuters21578 and nsl_kdd20.
 

@@ -173,15 +173,17 @@ class FeatureTable:
     def pool(self, other: FeatureTable, first: float, first_deviation: float) -> None:
         """Add what another table has learned of its features from another part of the stream.
 
-        Squared gradients add up, and so do weights times what their steps were divided by, which is
-        about the sum of the gradients; that was `first` and the root of the squares. Units and
-        means are averaged by how much they have settled.
+        Squared gradients add up, and so do weights times one plus their squared gradients: as means
+        of Gaussian posteriors would over a prior of precision 1, in any order. So the weights of
+        what is common are averaged, and those of what is rare are added. Units and means are
+        averaged by how much they have settled, which is `first` or `first_deviation` and the root
+        of the squares.
         """
         names, theirs = other.names, other.first_rows
         self.add(names, other.units[theirs].tolist())
         mine = self.rows(names)
         self.counts[mine] += other.counts[theirs]
-        self._combine(mine, other, theirs, first, first)
+        self._combine(mine, other, theirs, first)
         (numbers,) = other.seconds[theirs].nonzero()
         for row, second in zip(
             mine[numbers].tolist(), other.seconds[theirs[numbers]].tolist(), strict=True
@@ -192,23 +194,19 @@ class FeatureTable:
             self.seconds[mine[numbers]],
             other,
             other.seconds[theirs[numbers]],
-            first,
             first_deviation,
         )
         self.last = None
 
-    def _combine(
-        self, mine: Rows, other: FeatureTable, theirs: Rows, first: float, first_move: float
-    ) -> None:
+    def _combine(self, mine: Rows, other: FeatureTable, theirs: Rows, first: float) -> None:
         """Pool rows of this table with rows of another one."""
-        my_roots, their_roots = np.sqrt(self.squares[mine]), np.sqrt(other.squares[theirs])
-        squares = self.squares[mine] + other.squares[theirs]
-        total = (first + my_roots) * self.weights[mine] + (first + their_roots) * other.weights[
-            theirs
-        ]
-        share = (first_move + their_roots) / (2.0 * first_move + my_roots + their_roots)
-        self.weights[mine] = total / (first + np.sqrt(squares))
-        self.squares[mine] = squares
+        my_squares, their_squares = self.squares[mine], other.squares[theirs]
+        total = (1.0 + my_squares) * self.weights[mine]
+        total += (1.0 + their_squares) * other.weights[theirs]
+        self.squares[mine] = my_squares + their_squares
+        self.weights[mine] = total / (1.0 + my_squares + their_squares)
+        my_settled, settled = first + np.sqrt(my_squares), first + np.sqrt(their_squares)
+        share = settled / (my_settled + settled)
         self.units[mine] += share * (other.units[theirs] - self.units[mine])
         self.means[mine] += share * (other.means[theirs] - self.means[mine])
 
