@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from river import anomaly, datasets, evaluate, linear_model, metrics, preprocessing, utils
 from sklearn.metrics import roc_auc_score
 
-import river_oauc.metrics
+import river_oauc.metrics.bag
 from river_oauc.metrics import ExactROCAUC
 
 Example = tuple[bool, float, float]
@@ -298,7 +298,7 @@ def test_reverts_leave_the_other_examples(
     metric = ExactROCAUC()
     kept: list[Example] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(river_oauc.metrics, "_MIN_BACKLOG", min_backlog)
+        patch.setattr(river_oauc.metrics.bag, "_MIN_BACKLOG", min_backlog)
         for example in examples:
             metric.update(*example)
             kept.append(example)
@@ -368,8 +368,8 @@ def test_the_value_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("computed again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(river_oauc.metrics, "_auc", no_work)
-        patch.setattr(river_oauc.metrics._ScoreBag, "settle", no_work)
+        patch.setattr(river_oauc.metrics.roc, "_auc", no_work)
+        patch.setattr(river_oauc.metrics.bag.ScoreBag, "settle", no_work)
         assert metric.get() == value
         metric.update(True, 5.0, 0.0)
         assert metric.get() == value
@@ -513,7 +513,7 @@ def test_memory_of_a_window_does_not_grow(weighted: bool, width: int) -> None:
         rolling.update(*example)
         if i % 500 == 0:
             largest = max(largest, len(pickle.dumps(rolling.obj)))
-    constant = 2 * 2 * 8 * river_oauc.metrics._MIN_BACKLOG + 2000
+    constant = 2 * 2 * 8 * river_oauc.metrics.bag._MIN_BACKLOG + 2000
     assert largest < 2 * width * window_size + constant
 
 

@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from river_oauc.datasets import DatasetError
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.experiments import cli
 from river_oauc.experiments.streams import command
-from river_oauc.experiments.streams.progress import (
-    auc,
-    auc_in_windows,
-    average_precision,
-    precision_at_top,
-)
+from river_oauc.experiments.streams.progress import auc, auc_in_windows
 
 scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_size=60).filter(
     lambda pairs: len({y for _, y in pairs}) == 2
@@ -28,12 +23,10 @@ scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_s
 
 
 @given(scored)
-def test_measures_are_those_of_scikit_learn(pairs):
+def test_auc_is_that_of_scikit_learn(pairs):
     scores = np.array([score / 8 for score, _ in pairs])
     labels = np.array([y for _, y in pairs])
     assert auc(scores, labels) == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
-    expected = average_precision_score(labels, scores)
-    assert average_precision(scores, labels) == pytest.approx(expected, abs=1e-12)
 
 
 def test_windows_are_judged_one_by_one():
@@ -43,13 +36,6 @@ def test_windows_are_judged_one_by_one():
     assert auc_in_windows(scores, labels) == pytest.approx(0.5)
     assert auc_in_windows(scores[:500], labels[:500]) == 1.0
     assert auc_in_windows(np.zeros(10), np.zeros(10, dtype=bool)) == 0.5
-
-
-def test_precision_among_the_highest():
-    scores = np.array([0.9, 0.8, 0.8, 0.1] * 50)
-    labels = np.array([True, True, False, False] * 50)
-    assert precision_at_top(scores, labels, share=0.25) == 1.0
-    assert precision_at_top(scores, labels, share=0.5) == pytest.approx(0.75)
 
 
 @pytest.fixture

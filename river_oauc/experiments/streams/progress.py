@@ -12,21 +12,15 @@ import numpy as np
 
 from river_oauc.experiments.models import Example
 from river_oauc.inputs.arrays import BoolArray, FloatArray
-from river_oauc.metrics import exact_auc
+from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
-__all__ = [
-    "Outcome",
-    "auc",
-    "auc_in_windows",
-    "average_precision",
-    "follow",
-    "outcome_of",
-    "precision_at_top",
-]
+__all__ = ["Outcome", "auc", "auc_in_windows", "follow", "outcome_of"]
 
 # The AUC in windows of so many examples is that of a score that cannot gain from a changing share
 # of positives.
 WINDOW = 500
+# The share of the examples that is looked at: those of the highest scores.
+TOP = 0.01
 
 
 @dataclass(frozen=True)
@@ -60,11 +54,12 @@ def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArr
 def outcome_of(model: Any, examples: Iterable[Example]) -> Outcome:
     """How a fresh learner fares on a stream."""
     scores, labels, seconds = follow(model, examples)
+    classes = scores[labels], scores[~labels]
     return Outcome(
         auc=100.0 * auc(scores, labels),
         auc_in_windows=100.0 * auc_in_windows(scores, labels),
-        average_precision=100.0 * average_precision(scores, labels),
-        precision_at_top=100.0 * precision_at_top(scores, labels),
+        average_precision=100.0 * average_precision(*classes),
+        precision_at_top=100.0 * precision_at_k(*classes, max(1, round(TOP * len(labels)))),
         microseconds=1e6 * seconds / len(labels),
         kilobytes=model._raw_memory_usage / 1024,
     )
@@ -80,22 +75,3 @@ def auc_in_windows(scores: FloatArray, labels: BoolArray, window: int = WINDOW) 
     windows = [slice(start, start + window) for start in range(0, len(labels), window)]
     aucs = [auc(scores[own], labels[own]) for own in windows if len(set(labels[own].tolist())) == 2]
     return float(np.mean(aucs)) if aucs else 0.5
-
-
-def average_precision(scores: FloatArray, labels: BoolArray) -> float:
-    """The mean over the positives of the precision down to their score, ties taken together."""
-    order = np.argsort(-scores, kind="stable")
-    sorted_scores, hits = scores[order], np.cumsum(labels[order])
-    last_of_ties = np.append(np.flatnonzero(np.diff(sorted_scores)), len(scores) - 1)
-    hits = hits[last_of_ties]
-    gained = np.diff(hits, prepend=0)
-    return float(np.sum(gained * hits / (last_of_ties + 1)) / max(hits[-1], 1))
-
-
-def precision_at_top(scores: FloatArray, labels: BoolArray, share: float = 0.01) -> float:
-    """The share of positives among the highest scores, ties counting in part."""
-    k = max(1, round(share * len(scores)))
-    threshold = np.partition(scores, -k)[-k]
-    above, tied = scores > threshold, scores == threshold
-    n_left = k - above.sum()
-    return float((labels[above].sum() + labels[tied].mean() * n_left) / k)

@@ -1,0 +1,99 @@
+"""What the metrics of a ranking share: they keep every score, and sort when they are asked."""
+
+from __future__ import annotations
+
+import abc
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from river import base, metrics
+
+from river_oauc.metrics.bag import Entries, ScoreBag
+
+__all__ = ["RankingMetric"]
+
+
+class RankingMetric(metrics.base.BinaryMetric):
+    """A metric of two classes in which only the order of the scores matters.
+
+    Parameters
+    ----------
+    pos_val
+        Value to treat as "positive". If predictions are dicts, it is also the key under which the
+        score is found; a dict without that key has score 0.
+
+    """
+
+    def __init__(self, pos_val: base.typing.ClfTarget = True) -> None:
+        self.pos_val = pos_val
+        self._positives = ScoreBag("positive")
+        self._negatives = ScoreBag("negative")
+        self._value: float | None = None
+
+    @property
+    def requires_labels(self) -> bool:
+        return False
+
+    def works_with(self, model: base.Estimator) -> bool:
+        return super().works_with(model) or isinstance(
+            model, base.AnomalyDetector | base.AnomalyFilter
+        )
+
+    def update(self, y_true: object, y_pred: float | dict[Any, float], w: float = 1.0) -> None:
+        """Add an example.
+
+        Parameters
+        ----------
+        y_true
+            The label; whatever does not equal `pos_val` is negative.
+        y_pred
+            The score, or a dict with the score under the key `pos_val`.
+        w
+            The importance weight, finite and at least 0. An example of weight 0 is as none.
+
+        """
+        score, w = self._checked(y_pred, w)
+        if w:
+            self._bag(y_true).add(score, w)
+            self._value = None
+
+    def revert(self, y_true: object, y_pred: float | dict[Any, float], w: float = 1.0) -> None:
+        """Take an example back that was added with the same label, score and weight."""
+        score, w = self._checked(y_pred, w)
+        if w:
+            self._bag(y_true).remove(score, w)
+            self._value = None
+
+    def get(self) -> float:
+        """The value over the examples seen so far."""
+        if self._value is None:
+            self._value = self._compute(self._positives.settle(), self._negatives.settle())
+        return self._value
+
+    @abc.abstractmethod
+    def _compute(self, positives: Entries, negatives: Entries) -> float:
+        """The value, from the sorted entries of each class."""
+
+    def _bag(self, y_true: object) -> ScoreBag:
+        return self._positives if y_true == self.pos_val else self._negatives
+
+    def _checked(self, y_pred: float | dict[Any, float], w: float) -> tuple[float, float]:
+        """Score and weight, or a `ValueError` that says what is wrong with them."""
+        score = y_pred.get(self.pos_val, 0.0) if isinstance(y_pred, dict) else y_pred
+        if not isinstance(score, float):
+            score = _as_float(score, "score")
+        if score != score:
+            raise ValueError("the score is NaN, which has no place in a ranking")
+        if w != 1.0:
+            w = _as_float(w, "weight")
+            if not 0.0 <= w < math.inf:
+                raise ValueError(f"the weight must be finite and at least 0, but it is {w}")
+        return score, w
+
+
+def _as_float(value: object, name: str) -> float:
+    if not isinstance(value, (float, numbers.Real, np.bool_)):
+        raise ValueError(f"the {name} must be a real number, but it is {value!r}")
+    return float(value)
