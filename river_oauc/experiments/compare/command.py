@@ -10,15 +10,24 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets.files import replace_file
-from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
+from river_oauc.experiments.compare.csv_file import csv_stream
 from river_oauc.experiments.compare.libsvm_file import libsvm_stream
-from river_oauc.experiments.compare.race import BARE, SCALERS, race
-from river_oauc.experiments.compare.report import LEGEND, description, headline, rows, warning
+from river_oauc.experiments.compare.race import SCALERS, race
+from river_oauc.experiments.compare.report import (
+    LEGEND,
+    description,
+    rows,
+    verdict,
+    warning,
+    window_rows,
+)
 from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
+from river_oauc.experiments.compare.top import Top
+from river_oauc.experiments.compare.verdict import standings, windows
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
-from river_oauc.experiments.models import ARF, CONTENDERS, TAKES_TEXT, contenders
+from river_oauc.experiments.models import CONTENDERS, contenders
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv",
         type=pathlib.Path,
         metavar="FILE",
-        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz; text columns "
-        f"are one-hot encoded (above {MAX_CATEGORIES} values left out), a missing cell is an "
-        f"absent feature; {TAKES_TEXT} takes all text as it is, the Auto learners what is missing",
+        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz; text is "
+        "one-hot encoded where a learner does not take it, a time becomes hour and weekday, a "
+        "missing cell is an absent feature, and what looks like ids is left out",
     )
     own.add_argument(
         "--libsvm",
@@ -63,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns, or LIBSVM indices, to leave out",
     )
+    own.add_argument(
+        "--include",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of a CSV file to keep though they look like ids",
+    )
     parser.add_argument(
         "--models",
         nargs="+",
@@ -70,12 +86,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)}; "
         f"for wide streams {', '.join(_FOR_WIDE)})",
     )
-    parser.add_argument("--arf", action="store_true", help=f"{ARF} too, about 100 times slower")
     parser.add_argument(
         "--scaler",
-        choices=[*SCALERS, BARE],
-        help="what stands in front of each learner that needs it, which the Auto learners and "
-        f"{TAKES_TEXT} do not (default: minmax; for LIBSVM files, where 0 is to stay 0, maxabs)",
+        choices=SCALERS,
+        help="what stands in front of each learner that needs it (default: for each rival the best "
+        "of none, standard and minmax; of none and maxabs on wide streams; the paper's learners "
+        "minmax)",
+    )
+    parser.add_argument(
+        "--top",
+        type=Top,
+        default=Top("1%"),
+        metavar="N",
+        help="the highest scores among which the precision is told: a share, as 1%% (the default), "
+        "or a number",
     )
     parser.add_argument(
         "--shuffle",
@@ -87,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=42,
         metavar="N",
-        help=f"of the shuffle and of {ARF} (default: 42)",
+        help="of the shuffle, and of learners that use chance (default: 42)",
     )
     parser.add_argument(
         "--limit", type=positive_int, metavar="N", help="use the first N examples only"
@@ -115,32 +139,37 @@ def run(args: argparse.Namespace) -> int:
         names = _FOR_WIDE
         left_out = [name for name in _BY_DEFAULT if name not in names]
         notes.append(f"wide, so without {', '.join(left_out)}; --models picks any")
-    elif stream.many_valued and not args.models:
-        names = [name for name in _NAMES if name in {*_BY_DEFAULT, TAKES_TEXT}]
     console = Console()
     for note in notes:
         say(console, note, style="dim")
     # Threads help with none of these small products, and wait for each other on a busy machine.
-    with threadpool_limits(limits=1, user_api="blas"), progress_bar("comparing") as progress:
-        task = progress.add_task("", total=stream.size)
-        contests = race(
-            stream,
-            contenders([*names, ARF] if args.arf else names),
-            scaler=args.scaler,
-            seed=args.seed,
-            on_progress=lambda n_examples: progress.advance(task, n_examples),
-        )
+    with threadpool_limits(limits=1, user_api="blas"):
+        with progress_bar("comparing") as progress:
+            task = progress.add_task("", total=stream.size)
+            labels, runs = race(
+                stream,
+                contenders(names),
+                scaler=args.scaler,
+                seed=args.seed,
+                on_progress=lambda n_examples: progress.advance(task, n_examples),
+            )
+        ranked = standings(labels, runs)
+        title, evidence = verdict(ranked)
 
-    say(console, description(stream, contests), style="bold")
-    ours = {contest.name for contest in contests if contest.ours}
-    print_table(console, rows(contests), bold=ours)
+    say(console, description(stream), style="bold")
+    ours = {each.name for each in ranked if each.run.contender.ours}
+    print_table(console, rows(ranked, str(args.top), args.top.of(stream.size)), bold=ours)
+    say(console, "")
+    print_table(console, window_rows(ranked), bold=ours)
     say(console, LEGEND, style="dim")
     if few := warning(stream):
         say(console, few)
+    say(console, f"{title}; {evidence}" if evidence else title, style="bold")
     png = draw_curves(
-        [Curve(contest.name, contest.ours, contest.seen, contest.curve) for contest in contests],
-        title=headline(contests),
-        subtitle=description(stream, contests),
+        [Curve(each.name, each.name in ours, each.in_windows, each.auc) for each in ranked],
+        windows(labels),
+        title=title,
+        subtitle=f"{evidence}\n{description(stream)}",
     )
     replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
@@ -174,10 +203,12 @@ def _stream(args: argparse.Namespace) -> Stream:
     if option == "--libsvm":
         if args.target is not None:
             raise UserError("--target goes with --csv FILE; a LIBSVM file begins with the label")
+        if args.include:
+            raise UserError("--include goes with --csv FILE; nothing else has columns of ids")
         return libsvm_stream(file, **asked)
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
-    return csv_stream(file, target=args.target, **asked)
+    return csv_stream(file, target=args.target, include=args.include, **asked)
 
 
 def _named_stream(args: argparse.Namespace) -> Stream:
@@ -188,6 +219,8 @@ def _named_stream(args: argparse.Namespace) -> Stream:
         )
     if args.target is not None or args.positive is not None:
         raise UserError("--target goes with --csv FILE, --positive with that or --libsvm FILE")
+    if args.include:
+        raise UserError("--include goes with --csv FILE; nothing else has columns of ids")
     return named_stream(
         DEFAULT_SET if args.set is None else args.set,
         shuffle=True if args.shuffle is None else args.shuffle,

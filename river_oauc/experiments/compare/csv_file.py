@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import pathlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from river_oauc.experiments.compare.columns import MAX_CATEGORIES, Column
 from river_oauc.experiments.compare.csv_rows import read_rows
 from river_oauc.experiments.compare.own_file import Arrangement, Labels, file_stream
-from river_oauc.experiments.compare.streams import Stream, check_excluded
+from river_oauc.experiments.compare.streams import Stream, check_columns
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import closest_name
 from river_oauc.experiments.console.text import listed, shorten
-from river_oauc.experiments.models import TAKES_TEXT, Example
+from river_oauc.experiments.models import Example
 
-__all__ = ["MAX_CATEGORIES", "MISSING", "csv_stream"]
+__all__ = ["MISSING", "csv_stream"]
 
 # What spreadsheets, pandas, R, C and the UCI repository write where a value is missing.
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NAN", "-nan", "NULL", "null", "None", "?"})
-
-# One-hot encoding gives a feature to each distinct text. A name, an identifier or a free text
-# would give as many features as rows, and none that is met again.
-MAX_CATEGORIES = 50
 
 
 def csv_stream(
@@ -32,6 +30,7 @@ def csv_stream(
     target: str,
     positive: str,
     exclude: Collection[str] = (),
+    include: Collection[str] = (),
     shuffle: bool = False,
     seed: int = 42,
     limit: int | None = None,
@@ -41,8 +40,10 @@ def csv_stream(
     The file is read twice, once to learn what its columns hold and once by whoever takes the
     examples, so that it need not fit into memory unless it is to be shuffled. Rows that are
     appended in between are not read. A column is a number if all of its cells are, and None where
-    the cell is missing; any other is text, and absent where it is missing. Columns without a name
-    (an index that was written along) and columns without a value are left out.
+    the cell is missing. One of times becomes two numbers, the hour of the day and the day of the
+    week: the date itself never comes again. Any other is text, and absent where it is missing. What
+    looks like ids is left out, and so are columns without a name (an index that was written along)
+    and columns without a value.
 
     Parameters
     ----------
@@ -55,6 +56,8 @@ def csv_stream(
         values count as negative.
     exclude
         Columns to leave out.
+    include
+        Columns to keep though they look like ids.
     shuffle
         Whether to shuffle the rows.
     seed
@@ -64,7 +67,7 @@ def csv_stream(
 
     """
     arrangement = Arrangement(shuffle, seed, limit)
-    survey = _survey(path, target, exclude, arrangement.n_to_read)
+    survey = _survey(path, target, exclude, include, arrangement.n_to_read)
     labels = survey.labels
     values = [value for value, _ in labels.counts.most_common()]
     if positive not in values:
@@ -77,15 +80,18 @@ def csv_stream(
     if len(values) > 2:
         others = [value for value in values if value != positive]
         notes.append(f"the other values of {target!r} are negative: {listed(others)}")
-    if survey.text_features:
-        notes.append(f"one-hot encoded: {listed(survey.text_features)}")
-    if survey.many_valued:
-        notes.append(
-            f"more than {MAX_CATEGORIES} distinct texts, left out for all but {TAKES_TEXT}: "
-            f"{listed(survey.many_valued)}"
-        )
-    if survey.left_out:
-        notes.append(f"left out, for want of a name or a value: {listed(survey.left_out)}")
+    for what, columns in (
+        ("left out, for they look like ids (--include keeps them)", survey.ids),
+        ("left out, for want of a name or a value", survey.empty),
+        ("times, read as hour and weekday", survey.times),
+        ("one-hot encoded", survey.text_features),
+        (
+            f"more than {MAX_CATEGORIES} distinct texts, left out for learners that keep a matrix",
+            survey.many_valued,
+        ),
+    ):
+        if columns:
+            notes.append(f"{what}: {listed(columns)}")
     return file_stream(
         path,
         lambda: _examples(path, survey, positive),
@@ -100,57 +106,39 @@ def csv_stream(
     )
 
 
-@dataclass(slots=True)
-class _Column:
-    """What the cells of one column have in common so far."""
-
-    index: int
-    name: str
-    is_number: bool = True
-    distinct: set[str] = field(default_factory=set)
-
-    def add(self, cell: str) -> None:
-        if len(self.distinct) <= MAX_CATEGORIES:
-            self.distinct.add(cell)
-        if self.is_number:
-            try:
-                float(cell)
-            except ValueError:
-                self.is_number = False
-
-    @property
-    def is_feature(self) -> bool:
-        return bool(self.name and self.distinct)
-
-    @property
-    def is_many_valued(self) -> bool:
-        return not self.is_number and len(self.distinct) > MAX_CATEGORIES
-
-
 @dataclass(frozen=True)
 class _Survey:
     """What one pass over the file tells about it."""
 
     target: int
-    features: list[_Column]
-    left_out: list[str]
+    features: list[Column]
+    ids: list[str]
+    empty: list[str]
     labels: Labels[str]
 
     @property
+    def times(self) -> list[str]:
+        return [column.name for column in self.features if column.is_time]
+
+    @property
     def text_features(self) -> tuple[str, ...]:
-        return tuple(
-            column.name
-            for column in self.features
-            if not column.is_number and not column.is_many_valued
-        )
+        return tuple(column.name for column in self._text if not column.is_many_valued)
 
     @property
     def many_valued(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.features if column.is_many_valued)
+        return tuple(column.name for column in self._text if column.is_many_valued)
+
+    @property
+    def _text(self) -> Iterator[Column]:
+        return (each for each in self.features if not (each.is_number or each.is_time))
 
 
 def _survey(
-    path: pathlib.Path, target: str, exclude: Collection[str], limit: int | None
+    path: pathlib.Path,
+    target: str,
+    exclude: Collection[str],
+    include: Collection[str],
+    limit: int | None,
 ) -> _Survey:
     rows = read_rows(path)
     _, header = next(rows, (0, None))
@@ -159,9 +147,10 @@ def _survey(
     target_index = _find_target(path, header, target)
     if target in exclude:
         raise UserError(f"{path}: {target!r} is the target, and can't be excluded")
-    check_excluded(str(path), exclude, header)
+    check_columns(str(path), "exclude", exclude, header)
+    check_columns(str(path), "include", include, header)
     columns = [
-        _Column(i, name)
+        Column(i, name)
         for i, name in enumerate(header)
         if i != target_index and name not in exclude
     ]
@@ -181,13 +170,16 @@ def _survey(
     if not labels.size:
         raise UserError(f"{path}: there is a header but no row below it")
 
-    features = [column for column in columns if column.is_feature]
-    left_out = [
+    empty = [
         column.name or f"column {column.index + 1}" for column in columns if not column.is_feature
     ]
+    columns = [column for column in columns if column.is_feature]
+    ids = [column.name for column in columns if column.is_id and column.name not in include]
+    features = [column for column in columns if column.name not in ids]
     if not features:
-        raise UserError(f"{path}: no column besides {target!r} can serve as a feature")
-    return _Survey(target_index, features, left_out, labels)
+        but = f" but {listed(ids)}, like ids: --include keeps them" if ids else ""
+        raise UserError(f"{path}: no column besides {target!r} can serve as a feature{but}")
+    return _Survey(target_index, features, ids, empty, labels)
 
 
 def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
@@ -211,9 +203,28 @@ def _examples(path: pathlib.Path, survey: _Survey, positive: str) -> Iterator[Ex
     for _, cells in rows:
         x: dict[str, float | str | None] = {}
         for column in survey.features:
-            cell = cells[column.index]
+            cell = None if cells[column.index] in MISSING else cells[column.index]
             if column.is_number:
-                x[column.name] = None if cell in MISSING else float(cell)
-            elif cell not in MISSING:
+                x[column.name] = None if cell is None else float(cell)
+            elif column.is_time:
+                x |= _parts(column.name, cell)
+            elif cell is not None:
                 x[column.name] = cell
         yield x, cells[survey.target] == positive
+
+
+def _parts(name: str, cell: str | None) -> dict[str, float | None]:
+    """What comes again of a time.
+
+    Examples
+    --------
+    >>> _parts("paid", "2024-02-29 18:30")
+    {'paid, hour': 18.5, 'paid, weekday': 3.0}
+
+    """
+    hour = weekday = None
+    if cell is not None:
+        time = datetime.datetime.fromisoformat(cell)
+        hour = time.hour + time.minute / 60 + time.second / 3600
+        weekday = float(time.weekday())
+    return {f"{name}, hour": hour, f"{name}, weekday": weekday}

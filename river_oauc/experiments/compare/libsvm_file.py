@@ -28,7 +28,7 @@ def libsvm_stream(
     """A LIBSVM file as a stream, in the order of the file.
 
     As a CSV file, it is read twice and held in memory only to be shuffled. What a row leaves out is
-    0, so the scaler that suits it is one that leaves 0 where it is.
+    0, so a scaler is tried that leaves 0 where it is.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def libsvm_stream(
         arrangement,
         target="label",
         written=_written(chosen),
-        scaler="maxabs",
+        scalers=("none", "standard", "maxabs"),
         notes=(f"the other labels are negative: {listed(others)}",) if len(values) > 2 else (),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from river_oauc.experiments.compare.streams import Stream, is_wide
+from river_oauc.experiments.compare.streams import DENSE, SPARSE, Stream, is_wide
 from river_oauc.experiments.console.text import one_line, shorten
 from river_oauc.experiments.models import Example
 
@@ -79,7 +79,7 @@ def file_stream(
     written: str,
     text_features: tuple[str, ...] = (),
     many_valued: tuple[str, ...] = (),
-    scaler: str = "minmax",
+    scalers: tuple[str, ...] = DENSE,
     notes: tuple[str, ...] = (),
 ) -> Stream:
     """A file as a stream, once it is known what is in it.
@@ -102,8 +102,8 @@ def file_stream(
         The positive label as the user writes it.
     text_features
     many_valued
-    scaler
-        As those of `Stream`.
+    scalers
+        As those of `Stream`, the last one if it is not wide.
     notes
         What else the user is to know.
 
@@ -116,6 +116,11 @@ def file_stream(
         examples = examples[: arrangement.limit]
         size, positives = len(examples), sum(y for _, y in examples)
     ordered: str = f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
+    # Text of many values is for some learners only, and keeps no other from running.
+    wide = is_wide(
+        ({name: value for name, value in x.items() if name not in many_valued}, y)
+        for x, y in read()
+    )
     return Stream(
         title=one_line(shorten(path.name, width=50)),
         examples=examples,
@@ -123,12 +128,8 @@ def file_stream(
         positives=positives,
         text_features=text_features,
         many_valued=many_valued,
-        # Text of many values is for one learner only, and keeps no other from running.
-        is_wide=is_wide(
-            ({name: value for name, value in x.items() if name not in many_valued}, y)
-            for x, y in read()
-        ),
-        scaler=scaler,
+        is_wide=wide,
+        scalers=SPARSE if wide else scalers,
         notes=(
             f"{positives:,} of {size:,} rows are positive ({target} = {written})",
             *notes,

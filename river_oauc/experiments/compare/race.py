@@ -1,4 +1,4 @@
-"""Progressive validation of several learners on one stream."""
+"""Progressive validation of several learners on one stream, each rival in several preparations."""
 
 from __future__ import annotations
 
@@ -6,133 +6,110 @@ import itertools
 import math
 import numbers
 import time
+from array import array
 from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from river import base, compose, metrics, preprocessing
+import numpy as np
+from river import base, compose, preprocessing
 
 from river_oauc.experiments.compare.streams import Stream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.models import Contender, Example
-from river_oauc.metrics import ExactROCAUC
+from river_oauc.inputs.arrays import BoolArray
 
-__all__ = ["BARE", "SCALERS", "Contest", "pipeline", "race"]
+__all__ = ["SCALERS", "Run", "pipeline", "race"]
 
-CHECKPOINTS = 100
-SCALERS: dict[str, Callable[[], base.Transformer]] = {
-    "minmax": preprocessing.MinMaxScaler,
+PARTS = 100
+SCALERS: dict[str, Callable[[], base.Transformer] | None] = {
+    "none": None,
     "standard": preprocessing.StandardScaler,
+    "minmax": preprocessing.MinMaxScaler,
     "maxabs": preprocessing.MaxAbsScaler,
 }
-BARE = "none"
 
 
-def pipeline(model: base.Classifier, scaler: str, text_features: Sequence[str]) -> Any:
-    """The model behind a scaler or none, with text one-hot encoded beside the numbers.
+def pipeline(
+    model: base.Classifier, scaler: str, text_features: Sequence[str] = (), takes_text: bool = False
+) -> Any:
+    """The model behind a scaler or none, with text beside the numbers as the model takes it.
 
     Examples
     --------
     >>> from river import linear_model
 
-    >>> print(pipeline(linear_model.Perceptron(), "minmax", text_features=()))
+    >>> print(pipeline(linear_model.Perceptron(), "minmax"))
     MinMaxScaler | Perceptron
-    >>> print(pipeline(linear_model.Perceptron(), "none", text_features=()))
+    >>> print(pipeline(linear_model.Perceptron(), "none"))
     Perceptron
 
     """
-    if not text_features:
-        return model if scaler == BARE else SCALERS[scaler]() | model
+    scale = SCALERS[scaler]
+    if not text_features or (takes_text and scale is None):
+        return model if scale is None else scale() | model
     # By type: `compose.Select` wants every feature that it was given to be there.
-    encoded = compose.SelectType(str) | preprocessing.OneHotEncoder()
-    if scaler == BARE:
-        # Not by type: None is to pass, too.
-        return compose.TransformerUnion(compose.Discard(*text_features), encoded) | model
-    scaled = compose.SelectType(numbers.Number) | SCALERS[scaler]()
-    return (scaled + encoded) | model
+    text: Any = compose.SelectType(str)
+    if not takes_text:
+        # What is 0 is absent, or an example would be as long as the list of all values.
+        text |= preprocessing.OneHotEncoder(drop_zeros=True)
+    # Without a scaler not by type: None is to pass, too.
+    scaled: Any = compose.Discard(*text_features)
+    if scale is not None:
+        scaled = compose.SelectType(numbers.Number) | scale()
+    return compose.TransformerUnion(scaled, text) | model
 
 
-class Contest:
-    """One learner's way through a stream by progressive validation.
+@dataclass(eq=False)
+class Run:
+    """One learner's way through a stream, in one preparation.
 
-    Each example is predicted, the prediction scored, and only then is the example learned.
+    Each example is predicted, the prediction noted, and only then is the example learned.
 
     Parameters
     ----------
-    name
-        What the table calls the learner.
+    contender
+        The learner.
+    scaler
+        What is in front of it, one of `SCALERS`.
     model
         A river classifier or a pipeline that ends in one.
-    ours
-        Whether the learner comes from this package.
-    scaler
-        What the table calls the scaler in front.
 
     Attributes
     ----------
-    exact
-        The exact AUC over all examples. A missing or undefined probability (a tree says nothing
-        before it has learned, `MinMaxScaler | LogisticRegression` says NaN) is scored as 0.5.
-    rocauc
-        What `evaluate.progressive_val_score` would report with `metrics.ROCAUC()`.
+    scores
+        The probabilities of the positive class. One that is missing or undefined (a tree says
+        nothing before it has learned, `MinMaxScaler | LogisticRegression` says NaN) is 0.5.
     nanoseconds
         Wall-clock time spent in `predict_proba_one` and `learn_one` of the whole model.
-    n_examples
-        The number of examples so far.
-    seen
-        The number of examples at each checkpoint at which an AUC was defined.
-    curve
-        The exact AUC at these checkpoints.
 
     """
 
-    def __init__(self, name: str, model: Any, *, ours: bool = False, scaler: str = BARE) -> None:
-        self.name = name
-        self.model = model
-        self.ours = ours
-        self.scaler = scaler
-        self.exact = ExactROCAUC()
-        self.rocauc: Any = metrics.ROCAUC()  # type: ignore[no-untyped-call]
-        self.nanoseconds = 0
-        self.seen: list[int] = []
-        self.curve: list[float] = []
-        self.n_examples = 0
-        self._n_positives = 0
+    contender: Contender
+    scaler: str
+    model: Any
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    nanoseconds: int = 0
 
     def follow(self, examples: Sequence[Example]) -> None:
-        """Go through the next part of the stream and note the AUC at its end."""
+        """Go through the next part of the stream."""
         predict, learn = self.model.predict_proba_one, self.model.learn_one
         clock = time.perf_counter_ns
         for x, y in examples:
             asked = clock()
             prediction = predict(x)
             answered = clock()
-
-            if prediction:
-                self.rocauc.update(y, prediction)
             # A tree that has met negatives only leaves True out, which is a probability of 0.
             p = prediction.get(True, 0.0) if prediction else 0.5
-            self.exact.update(y, 0.5 if math.isnan(p) else p)
-
+            self.scores.append(0.5 if math.isnan(p) else p)
             taught = clock()
             learn(x, y)
             self.nanoseconds += clock() - taught + answered - asked
-            self.n_examples += 1
-            self._n_positives += y
-
-        if 0 < self._n_positives < self.n_examples:
-            self.seen.append(self.n_examples)
-            self.curve.append(self.exact.get())
 
     @property
     def microseconds_per_example(self) -> float:
         """Mean time of predicting and learning one example."""
-        return self.nanoseconds / self.n_examples / 1e3
-
-    @property
-    def memory(self) -> str:
-        """River's own count of the model's memory."""
-        usage: str = self.model._memory_usage
-        return usage
+        return self.nanoseconds / len(self.scores) / 1e3
 
 
 def race(
@@ -142,12 +119,13 @@ def race(
     scaler: str | None = None,
     seed: int = 42,
     on_progress: Callable[[int], object] = lambda n_examples: None,
-) -> list[Contest]:
-    """How each contender fared on its way through a stream, in the order given.
+) -> tuple[BoolArray, list[Run]]:
+    """The labels of a stream, and how each contender fared in each of its preparations.
 
-    All see the same examples in the same order. The stream is cut at about a hundred
-    checkpoints, and the contenders take turns at each part: the stream is read once, and a
-    disturbance of the machine falls on all of them.
+    All see the same examples in the same order. The stream is cut into about a hundred parts, and
+    the contenders take turns at each: the stream is read once, and a disturbance of the machine
+    falls on all of them. A preparation that fails on the way (numbers so far apart that a scaler
+    makes infinities of them, for one) is out, as long as the contender has another one.
 
     Parameters
     ----------
@@ -156,44 +134,47 @@ def race(
     contenders
         The learners.
     scaler
-        The scaler in front of each that needs one: one of `SCALERS`, `BARE` for none, or None for
-        the one that suits the stream.
+        The scaler in front of each that needs one, if it is not to be all that suit the stream.
     seed
         Seed of the learners that use chance.
     on_progress
         Called with the number of examples that all contenders have just finished.
 
     """
-    entries = [
-        (contender, _contest(contender, stream, scaler or stream.scaler, seed))
+    text = (*stream.text_features, *stream.many_valued)
+    runs = [
+        Run(contender, each, pipeline(contender.make(seed), each, text, contender.takes_text))
         for contender in contenders
+        for each in _scalers(contender, stream, scaler)
     ]
+    labels: list[bool] = []
     for part in _parts(stream):
-        for contender, contest in entries:
-            examples = _as_seen_by(contender, part, frozenset(stream.many_valued))
+        for run in tuple(runs):
             try:
-                contest.follow(examples)
+                run.follow(_as_seen_by(run.contender, part, stream.many_valued))
             except (ValueError, ArithmeticError) as error:
-                # Numbers so far apart that a scaler makes infinities of them, for one.
-                bare = contest.scaler == BARE
-                front = "" if bare else f" behind {SCALERS[contest.scaler].__name__}"
-                raise UserError(
-                    f"{contest.name}{front} can't take example "
-                    f"{contest.n_examples + 1:,}: {error}; --models picks others"
-                ) from error
+                runs.remove(run)
+                if not any(other.contender is run.contender for other in runs):
+                    raise UserError(_refusal(run, error)) from error
+        labels.extend(y for _, y in part)
         on_progress(len(part))
-    return [contest for _, contest in entries]
+    return np.array(labels), runs
 
 
-def _contest(contender: Contender, stream: Stream, scaler: str, seed: int) -> Contest:
-    scaler = BARE if contender.bare else scaler
-    text_features = () if contender.takes_text else stream.text_features
-    return Contest(
-        contender.name,
-        pipeline(contender.make(seed), scaler, text_features),
-        ours=contender.ours,
-        scaler=scaler,
-    )
+def _scalers(contender: Contender, stream: Stream, asked: str | None) -> Sequence[str]:
+    """The preparations of a learner: one for ours, all that suit the stream for the others."""
+    if contender.bare:
+        return ["none"]
+    if asked:
+        return [asked]
+    return [stream.scalers[-1]] if contender.ours else stream.scalers
+
+
+def _refusal(run: Run, error: Exception) -> str:
+    scale = SCALERS[run.scaler]
+    front = "" if scale is None else f" behind {scale.__name__}"
+    n = len(run.scores) + 1
+    return f"{run.contender.name}{front} can't take example {n:,}: {error}; --models picks others"
 
 
 def _as_seen_by(
@@ -201,17 +182,15 @@ def _as_seen_by(
 ) -> list[Example]:
     """The examples with what the learner can take: it is no part of its time to leave out the rest.
 
-    A number that is missing is None for learners that take it so, and absent for the others. Text
-    of many values is for learners that take text.
+    Our learners with a matrix of all features do without text of many values.
     """
-    hidden = () if contender.takes_text else many_valued
-    takes_none = contender.bare and not contender.takes_text
+    hidden = many_valued if contender.ours and not contender.takes_text else ()
     return [
         (
             {
                 name: value
                 for name, value in x.items()
-                if (value is not None or takes_none) and name not in hidden
+                if (value is not None or contender.takes_none) and name not in hidden
             },
             y,
         )
@@ -221,6 +200,6 @@ def _as_seen_by(
 
 def _parts(stream: Stream) -> Iterator[list[Example]]:
     examples = iter(stream.examples)
-    step = math.ceil(stream.size / CHECKPOINTS)
+    step = math.ceil(stream.size / PARTS)
     while part := list(itertools.islice(examples, step)):
         yield part

@@ -5,42 +5,58 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from river_oauc.experiments.compare.race import BARE, SCALERS, Contest
 from river_oauc.experiments.compare.streams import Stream
+from river_oauc.experiments.compare.verdict import (
+    CONFIDENCE,
+    Standing,
+    lead,
+    level_with_the_best,
+    windows,
+)
 
-__all__ = ["LEGEND", "description", "headline", "rows", "warning"]
+__all__ = ["LEGEND", "description", "rows", "verdict", "warning", "window_rows"]
 
 LEGEND = """\
-Predict, score, then learn. ROCAUC(): the same by river.metrics.ROCAUC().
-µs/example: mean wall-clock time of predict_proba_one + learn_one of the whole
-pipeline, scaler included, nothing subtracted.
-memory: of the whole pipeline as river counts it, which is numpy arrays twice."""
+Predict, note the score, then learn. AUC: exact, over the whole stream; in windows: its mean
+in the windows below, where scores of different times do not meet. avg. precision: chance
+has the share of positives. top: precision among the highest scores. µs/example: mean
+wall-clock time of predict_proba_one + learn_one of the whole pipeline. memory: as river
+counts it, numpy arrays twice. scaler: of each rival's, the one with the highest AUC."""
 
 # From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
 # error), and nobody needs to be told.
 ENOUGH = 100
 
 
-def _ranking(contests: Sequence[Contest]) -> list[Contest]:
-    return sorted(contests, key=lambda contest: contest.exact.get(), reverse=True)
+def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
+    """Which learner is best, if one is by more than chance, in a few words; and how one can tell.
 
-
-def headline(contests: Sequence[Contest]) -> str:
-    """Which learner is best, in a few words."""
-    best, *others = _ranking(contests)
-    verdict = " ranks best" if others else ""
-    return f"{best.name}{verdict}: exact AUC {best.exact.get():.3f}"
-
-
-def description(stream: Stream, contests: Sequence[Contest]) -> str:
-    """What was learned, behind which scaler."""
-    scalers = {contest.scaler for contest in contests}
-    fronts = [f"behind {SCALERS[scaler].__name__}" for scaler in scalers - {BARE}]
-    fronts += ["bare"] if BARE in scalers else []
+    With a single learner there is nothing to tell.
+    """
+    best, *others = standings
+    if not others:
+        return f"{best.name}: AUC {best.auc:.3f}", ""
+    leaders = level_with_the_best(standings)
+    if len(leaders) > 1:
+        first, second = (f"{each.name} ({each.auc:.3f})" for each in leaders[:2])
+        n_more = len(leaders) - 2
+        names = f"{first}, {second} and {n_more} more" if n_more else f"{first} and {second}"
+        return "No clear winner", f"{names} are level: chance may have made the difference in AUC"
+    in_windows = max(standings, key=lambda standing: standing.mean_in_windows)
+    if in_windows is not best:
+        evidence = f"{best.name} is ahead over the whole stream, {in_windows.name} within windows"
+        return "No clear winner", evidence
+    low, high = lead(best, others[0])
     return (
-        f"{stream.title}: {stream.size:,} examples, {_share(stream.positives, stream.size)} "
-        f"positive, {' or '.join(fronts)}"
+        f"{best.name} ranks best: AUC {best.auc:.3f}",
+        f"above {others[0].name} by {low:.3f} to {high:.3f} ({CONFIDENCE:.0%} interval)",
     )
+
+
+def description(stream: Stream) -> str:
+    """What was learned."""
+    share = _share(stream.positives, stream.size)
+    return f"{stream.title}: {stream.size:,} examples, {share} positive"
 
 
 def _share(part: int, whole: int) -> str:
@@ -72,19 +88,44 @@ def warning(stream: Stream) -> str | None:
     )
 
 
-def rows(contests: Sequence[Contest]) -> list[list[str]]:
-    """A header and a row per model, the best one first."""
+def rows(standings: Sequence[Standing], top: str, k: int) -> list[list[str]]:
+    """A header and a row per learner, the best one first.
+
+    Parameters
+    ----------
+    standings
+        The learners.
+    top
+        What the user calls the highest scores.
+    k
+        How many they are.
+
+    """
     return [
-        ["model", "exact AUC", "ROCAUC()", "µs/example", "memory", "scaler"],
+        ["model", "AUC", "in windows", "avg. precision", f"top {top}", "µs/example", "memory"]
+        + ["scaler"],
         *(
             [
-                contest.name,
-                f"{contest.exact.get():.4f}",
-                f"{contest.rocauc.get():.4f}",
-                f"{contest.microseconds_per_example:.1f}",
-                contest.memory,
-                contest.scaler,
+                each.name,
+                f"{each.auc:.4f}",
+                f"{each.mean_in_windows:.4f}",
+                f"{each.average_precision:.4f}",
+                f"{each.precision_at(k):.4f}",
+                f"{each.run.microseconds_per_example:.1f}",
+                each.run.model._memory_usage,
+                each.run.scaler,
             ]
-            for contest in _ranking(contests)
+            for each in standings
+        ),
+    ]
+
+
+def window_rows(standings: Sequence[Standing]) -> list[list[str]]:
+    """A header with the last example of each window, and a row per learner with its AUC there."""
+    return [
+        ["AUC in windows, to", *(f"{window.stop:,}" for window in windows(standings[0].labels))],
+        *(
+            [each.name, *("-" if math.isnan(auc) else f"{auc:.3f}" for auc in each.in_windows)]
+            for each in standings
         ),
     ]

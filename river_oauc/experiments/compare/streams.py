@@ -16,13 +16,27 @@ from river_oauc.experiments.console.names import closest_name, known_name
 from river_oauc.experiments.console.text import listed
 from river_oauc.experiments.models import Example
 
-__all__ = ["DEFAULT_SET", "Stream", "check_excluded", "is_wide", "known_sets", "named_stream"]
+__all__ = [
+    "DEFAULT_SET",
+    "DENSE",
+    "SPARSE",
+    "Stream",
+    "check_columns",
+    "is_wide",
+    "known_sets",
+    "named_stream",
+]
 
 DEFAULT_SET = "ImageSegments"
 
 # From about here on, what costs in proportion to the square of the features is not waited for.
 MANY_FEATURES = 300
 FIRST_EXAMPLES = 1_000
+
+# What may stand in front of a learner: where what is absent is 0, as in text and most of what is
+# wide, 0 is to stay 0.
+DENSE = ("none", "standard", "minmax")
+SPARSE = ("none", "maxabs")
 
 
 @dataclass(frozen=True)
@@ -40,13 +54,13 @@ class Stream:
     positives
         How many of them are positive.
     text_features
-        The features that hold text of few values, to be encoded for most learners.
+        The features that hold text of few values.
     many_valued
-        The features that hold text of too many values to be encoded.
+        The features that hold text of too many values for a matrix of all of them.
     is_wide
         Whether it has so many features that most learners are too slow for it.
-    scaler
-        The scaler that suits it, if none is asked for.
+    scalers
+        What one would put in front of a learner on it; the paper's learners take the last.
     notes
         What was decided in reading it, one line each, for the user to know.
 
@@ -59,7 +73,7 @@ class Stream:
     text_features: tuple[str, ...] = ()
     many_valued: tuple[str, ...] = ()
     is_wide: bool = False
-    scaler: str = "minmax"
+    scalers: tuple[str, ...] = DENSE
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -112,12 +126,12 @@ def is_wide(examples: Iterable[Example]) -> bool:
     return len(features) > MANY_FEATURES
 
 
-def check_excluded(title: str, exclude: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse to exclude what is not there: it may be misspelled."""
-    for name in exclude:
+def check_columns(title: str, to: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse to exclude, or to include, what is not there: it may be misspelled."""
+    for name in names:
         if name not in known:
             raise UserError(
-                f"{title}: nothing to exclude under {name!r}{closest_name(name, known)}; "
+                f"{title}: nothing to {to} under {name!r}{closest_name(name, known)}; "
                 f"there are {listed(known)}"
             )
 
@@ -159,7 +173,7 @@ def named_stream(
     title, read = _BUNDLED[name] if name in _BUNDLED else (name, BENCHMARKS[name])
     examples = list(read())
     if exclude:
-        check_excluded(title, exclude, [str(feature) for feature in examples[0][0]])
+        check_columns(title, "exclude", exclude, [str(feature) for feature in examples[0][0]])
         examples = [
             ({feature: x[feature] for feature in x if str(feature) not in exclude}, y)
             for x, y in examples
@@ -167,10 +181,12 @@ def named_stream(
     if shuffle:
         random.Random(seed).shuffle(examples)
     examples = examples[:limit]
+    wide = is_wide(examples)
     return Stream(
         title=title,
         examples=examples,
         size=len(examples),
         positives=sum(y for _, y in examples),
-        is_wide=is_wide(examples),
+        is_wide=wide,
+        scalers=SPARSE if wide else DENSE,
     )
