@@ -14,7 +14,7 @@ FEW = {"channel": 4, "country": 25}
 MANY = {"product": 60, "city": 600, "merchant": 5_000}
 
 
-def write(path: pathlib.Path, kind: str, seed: int, n: int = 10_000) -> pathlib.Path:
+def write(path: pathlib.Path, kind: str, seed: int, n: int = 8_000) -> pathlib.Path:
     """A CSV file whose column `fraud` is yes or no.
 
     Every file has numbers of very different units, some of them missing, and a channel.

@@ -3,7 +3,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import itertools
 import lzma
 import math
 import os
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import image
-from river import base, datasets, evaluate, forest, linear_model, metrics, preprocessing
+from river import base, datasets, forest, imblearn, linear_model, optim, preprocessing
+from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_info
 
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM, SparseOAUCM
@@ -25,10 +25,11 @@ from river_oauc.datasets import download
 from river_oauc.experiments.cli import main
 from river_oauc.experiments.compare import command as compare
 from river_oauc.experiments.compare import race as race_module
-from river_oauc.experiments.compare.csv_file import MAX_CATEGORIES, csv_stream
-from river_oauc.experiments.compare.curves import Curve, _spread, draw_curves
+from river_oauc.experiments.compare.columns import MAX_CATEGORIES
+from river_oauc.experiments.compare.csv_file import csv_stream
+from river_oauc.experiments.compare.curves import Curve, draw_curves
 from river_oauc.experiments.compare.libsvm_file import libsvm_stream
-from river_oauc.experiments.compare.race import Contest, pipeline, race
+from river_oauc.experiments.compare.race import Run, pipeline, race
 from river_oauc.experiments.compare.streams import Stream, is_wide, known_sets, named_stream
 from river_oauc.experiments.models import CONTENDERS, contenders
 
@@ -51,11 +52,16 @@ def write(tmp_path: pathlib.Path) -> Write:
     return write
 
 
-def table_rows(output: str) -> dict[str, tuple[float, float]]:
-    """Exact AUC and ROCAUC by model, from the printed table, in the printed order."""
+def table_cells(output: str) -> dict[str, list[str]]:
+    """The cells by model, from the first table that is printed, in the printed order."""
     names = {contender.name for contender in CONTENDERS}
-    cells = [line.split() for line in output.splitlines()]
-    return {c[0]: (float(c[1]), float(c[2])) for c in cells if c and c[0] in names}
+    cells = [line.split() for line in output.partition("AUC in windows")[0].splitlines()]
+    return {c[0]: c[1:] for c in cells if c and c[0] in names}
+
+
+def table_rows(output: str) -> dict[str, float]:
+    """The AUC by model, from the printed table, in the printed order."""
+    return {name: float(cells[0]) for name, cells in table_cells(output).items()}
 
 
 def pairwise_auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
@@ -69,56 +75,119 @@ def pairwise_auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
     return sum(wins) / len(wins)
 
 
-def progressive_auc(examples: Iterable[tuple[dict[Any, Any], bool]], model: Any) -> float:
+def progressive(
+    examples: Iterable[tuple[dict[Any, Any], bool]], model: Any
+) -> tuple[list[float], list[bool]]:
+    """The scores before learning, and the labels."""
     scores, labels = [], []
     for x, y in examples:
-        p = model.predict_proba_one(x).get(True, 0.5)
+        prediction = model.predict_proba_one(x)
+        p = prediction.get(True, 0.0) if prediction else 0.5
         scores.append(0.5 if math.isnan(p) else p)
         labels.append(y)
         model.learn_one(x, y)
-    return pairwise_auc(scores, labels)
+    return scores, labels
+
+
+def progressive_auc(examples: Iterable[tuple[dict[Any, Any], bool]], model: Any) -> float:
+    return pairwise_auc(*progressive(examples, model))
 
 
 # --- the run -------------------------------------------------------------------------------------
 
 
 def test_table_equals_an_independent_progressive_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "Phishing", "--no-shuffle", "--limit", "300"]) == 0
-    rows = table_rows(capsys.readouterr().out)
+    arguments = ["Phishing", "--no-shuffle", "--limit", "300", "--top", "7"]
+    assert main(["compare", *arguments]) == 0
+    table = table_cells(capsys.readouterr().out)
 
     examples = list(datasets.Phishing().take(300))
-    for contender in contenders(rows):
-        model: Any = contender.make(42)
-        if not contender.bare:
-            model = preprocessing.MinMaxScaler() | model
-        exact = progressive_auc(examples, model.clone())
-        river_says = evaluate.progressive_val_score(examples, model, metrics.ROCAUC()).get()
-        assert rows[contender.name] == pytest.approx((exact, river_says), abs=5.1e-5)
+    logistic = linear_model.LogisticRegression
+    even = {False: 0.5, True: 0.5}
+    models: dict[str, Any] = {
+        "AutoOKAUCM": AutoOKAUCM(),
+        "AutoOAUCM": AutoOAUCM(),
+        "SparseOAUCM": SparseOAUCM(),
+        "LogisticRegression": logistic(),
+        "LogisticRegression(AdaGrad)": logistic(optim.AdaGrad()),
+        "RandomUnderSampler": imblearn.RandomUnderSampler(logistic(), even, seed=42),
+        "PAClassifier": linear_model.PAClassifier(),
+        "ARFClassifier": forest.ARFClassifier(n_models=10, seed=42),
+    }
+    assert table.keys() == models.keys()
+    for name, model in models.items():
+        prepared = {"none": model.clone()}
+        if not name.endswith("OAUCM") and not name.endswith("OKAUCM"):
+            prepared["standard"] = preprocessing.StandardScaler() | model.clone()
+            prepared["minmax"] = preprocessing.MinMaxScaler() | model.clone()
+        found = {scaler: progressive(examples, each) for scaler, each in prepared.items()}
+        scaler = max(found, key=lambda scaler: pairwise_auc(*found[scaler]))
+        scores, labels = map(np.array, found[scaler])
+        aucs = [roc_auc_score(labels[i : i + 30], scores[i : i + 30]) for i in range(0, 300, 30)]
+        highest = sorted(zip(scores, labels, strict=True), key=lambda pair: -pair[0])
+        threshold = highest[6][0]
+        above = [y for score, y in highest if score > threshold]
+        tied = [y for score, y in highest if score == threshold]
+        hits = sum(above) + (7 - len(above)) * sum(tied) / len(tied)
+        expected = [
+            roc_auc_score(labels, scores),
+            np.mean(aucs),
+            average_precision_score(labels, scores),
+            hits / 7,
+        ]
+        assert [float(cell) for cell in table[name][:4]] == pytest.approx(expected, abs=5.1e-5)
+        assert table[name][-1] == scaler
+
+
+def test_windows_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "Phishing", "--limit", "200", "--models", "PAI", "OAUCM"]) == 0
+    output = capsys.readouterr().out
+    header, _, *rows = output[output.index("AUC in windows, to") :].splitlines()[:4]
+    # 84 are positive, ten and a half per window.
+    assert header.split()[4:] == [str(end) for end in range(25, 201, 25)]
+    examples = list(named_stream("Phishing", limit=200).examples)
+    scores, labels = progressive(examples, preprocessing.MinMaxScaler() | OAUCM())
+    (cells,) = (row.split()[1:] for row in rows if row.startswith("OAUCM"))
+    for i, cell in enumerate(cells):
+        window = slice(25 * i, 25 * i + 25)
+        expected = pairwise_auc(scores[window], labels[window])
+        assert float(cell) == pytest.approx(expected, abs=5.1e-4)
 
 
 def test_default_run(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--limit", "250"]) == 0
     output = capsys.readouterr().out
     assert "ImageSegments (cement against the rest): 250 examples" in output
-    assert "scaler included, nothing subtracted" in output
     assert "curves written to river-oauc-compare.png" in output
     rows = table_rows(output)
     assert set(rows) == {contender.name for contender in CONTENDERS if contender.by_default}
-    assert "ARFClassifier" not in rows
-    aucs = [exact for exact, _ in rows.values()]
+    assert {"AutoOKAUCM", "LogisticRegression", "ARFClassifier"} <= set(rows)
+    aucs = list(rows.values())
     assert aucs == sorted(aucs, reverse=True)
     assert [path.name for path in tmp_path.iterdir()] == ["river-oauc-compare.png"]
 
 
-def test_models_scaler_arf_and_plot(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--models", "OAUCM", "--arf", "--scaler", "standard", "--plot", "a.png"]
+def test_models_scaler_and_plot(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--models", "OAUCM", "ARFClassifier", "--scaler", "standard", "--plot", "a.png"]
     assert main(["compare", "Bananas", "--limit", "60", *arguments]) == 0
-    output = capsys.readouterr().out
-    assert set(table_rows(output)) == {"OAUCM", "ARFClassifier"}
-    assert "behind StandardScaler" in output
+    cells = table_cells(capsys.readouterr().out)
+    assert {name: row[-1] for name, row in cells.items()} == {
+        "OAUCM": "standard",
+        "ARFClassifier": "standard",
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+@pytest.mark.parametrize("top, k", [("1%", 2), ("12.5%", 25), ("30", 30), ("1000", 200)])
+def test_the_top(capsys: pytest.CaptureFixture[str], top: str, k: int) -> None:
+    arguments = ["Phishing", "--limit", "200", "--models", "SparseOAUCM", "--top", top]
+    assert main(["compare", *arguments]) == 0
+    output = capsys.readouterr().out
+    assert f"top {top} " in output
+    scores, labels = progressive(named_stream("Phishing", limit=200).examples, SparseOAUCM())
+    highest = sorted(zip(scores, labels, strict=True), reverse=True)[:k]
+    expected = sum(y for _, y in highest) / k
+    assert float(table_cells(output)["SparseOAUCM"][3]) == pytest.approx(expected, abs=5.1e-5)
 
 
 def test_figure_is_an_image_with_every_curve(tmp_path: pathlib.Path) -> None:
@@ -126,8 +195,8 @@ def test_figure_is_an_image_with_every_curve(tmp_path: pathlib.Path) -> None:
     pixels = image.imread(tmp_path / "river-oauc-compare.png")
     assert pixels.shape == (750, 1350, 4)
     colours = {tuple(colour) for colour in np.round(pixels[..., :3].reshape(-1, 3) * 255)}
-    # Vermillion and blue are ours, the next four the others'.
-    for code in ("D55E00", "0072B2", "009E73", "E69F00", "56B4E9", "000000"):
+    # The first three are ours, the next five the others'.
+    for code in ("D55E00", "0072B2", "CC79A7", "009E73", "E69F00", "56B4E9", "000000", "999999"):
         assert tuple(bytes.fromhex(code)) in colours
 
 
@@ -137,12 +206,12 @@ def test_numbers_stay_whole_on_a_narrow_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
     assert main(["compare", "Phishing", "--limit", "50", "--models", "OAUCM", "PAI"]) == 0
-    table = capsys.readouterr().out.partition("model")[2].partition("Predict,")[0]
+    table = capsys.readouterr().out.partition("model")[2].partition("\n\nAUC in windows")[0]
     assert max(map(len, table.splitlines())) <= int(width)
     for name in ("OAUCM", "PAI"):
         cells = " ".join(line for line in table.splitlines() if line.startswith(name)).split()
         figures = " ".join(cell for cell in cells if cell != name)
-        assert re.fullmatch(r"0\.\d{4} 0\.\d{4} \d+\.\d \d+\.\d+ KiB minmax", figures)
+        assert re.fullmatch(r"([01]\.\d{4} ){4}\d+\.\d \d+\.\d+ KiB minmax", figures)
 
 
 def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +228,8 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_same_seed_same_table(capsys: pytest.CaptureFixture[str]) -> None:
-    def rows(seed: str) -> dict[str, tuple[float, float]]:
-        assert main(["compare", "Phishing", "--arf", "--limit", "80", "--seed", seed]) == 0
+    def rows(seed: str) -> dict[str, float]:
+        assert main(["compare", "Phishing", "--limit", "80", "--seed", seed]) == 0
         return table_rows(capsys.readouterr().out)
 
     first = rows("1")
@@ -230,52 +299,41 @@ class Spy(base.Classifier):
         self.log.append(f"learn {x['i']}")
 
 
-def test_predict_score_learn_in_that_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def run_of(model: Any) -> Run:
+    return Run(CONTENDERS[0], "none", model)
+
+
+def test_predict_before_learning() -> None:
     log: list[str] = []
-
-    class LoggingAUC(race_module.ExactROCAUC):
-        def update(self, y_true: object, y_pred: Any, w: float = 1.0) -> None:
-            log.append(f"score {y_pred}")
-            super().update(y_true, y_pred, w)
-
-    monkeypatch.setattr(race_module, "ExactROCAUC", LoggingAUC)
-    contest = Contest("spy", Spy(log, [{False: 0.7, True: 0.3}, {False: 0.2, True: 0.8}]))
-    contest.follow([({"i": 0}, False), ({"i": 1}, True)])
-    assert log == ["predict 0", "score 0.3", "learn 0", "predict 1", "score 0.8", "learn 1"]
+    run = run_of(Spy(log, [{False: 0.7, True: 0.3}, {False: 0.2, True: 0.8}]))
+    run.follow([({"i": 0}, False), ({"i": 1}, True)])
+    assert log == ["predict 0", "learn 0", "predict 1", "learn 1"]
+    assert list(run.scores) == [0.3, 0.8]
 
 
-def test_a_memoriser_gains_nothing() -> None:
+def test_a_score_is_noted_before_learning() -> None:
     class Memoriser(base.Classifier):
         def __init__(self) -> None:
-            self.known: dict[int, bool] = {}
+            self.answer: dict[Any, float] = {}
 
         def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-            p = float(self.known.get(x["i"], 0.5))
-            return {False: 1 - p, True: p}
+            self.answer[True] = 0.5
+            return self.answer
 
         def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-            self.known[x["i"]] = y
+            # In the dict that was handed out.
+            self.answer[True] = float(y)
 
-    contest = Contest("memoriser", Memoriser())
-    contest.follow([({"i": i}, i % 3 == 0) for i in range(60)])
-    assert contest.exact.get() == 0.5
-    contest.follow([({"i": i}, i % 3 == 0) for i in range(60)])
-    assert contest.exact.get() > 0.6
+    run = run_of(Memoriser())
+    run.follow([({}, i % 3 == 0) for i in range(60)])
+    assert set(run.scores) == {0.5}
 
 
-def test_no_answer_is_scored_as_one_half_and_left_to_river() -> None:
-    nan = {False: math.nan, True: math.nan}
-    answers = [{}, {False: 1.0}, nan, {True: 0.6}]
-    labels = [True, False, True, False]
-    contest = Contest("spy", Spy([], answers))
-    contest.follow([({"i": i}, y) for i, y in enumerate(labels)])
-    assert contest.exact.get() == pairwise_auc([0.5, 0.0, 0.5, 0.6], labels)
-
-    # River passes over an empty answer.
-    expected = metrics.ROCAUC()
-    for y, answer in list(zip(labels, answers, strict=True))[1:]:
-        expected.update(y, answer)
-    assert contest.rocauc.get() == expected.get()
+def test_no_answer_is_scored_as_one_half() -> None:
+    answers = [{}, {False: 1.0}, {False: math.nan, True: math.nan}, {True: 0.6}]
+    run = run_of(Spy([], answers))
+    run.follow([({"i": i}, False) for i in range(4)])
+    assert list(run.scores) == [0.5, 0.0, 0.5, 0.6]
 
 
 def test_time_is_that_of_predicting_and_learning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,68 +343,76 @@ def test_time_is_that_of_predicting_and_learning(monkeypatch: pytest.MonkeyPatch
         def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
             nonlocal now
             now += 3_000
-            return {False: 0.5, True: 0.5}
+            return SlowAnswer()
 
         def learn_one(self, x: dict[Any, Any], y: Any) -> None:
             nonlocal now
             now += 4_000
 
-    class SlowAUC(race_module.ExactROCAUC):
-        def update(self, y_true: object, y_pred: Any, w: float = 1.0) -> None:
+    class SlowAnswer(dict[Any, float]):
+        def __bool__(self) -> bool:
             nonlocal now
             now += 1_000_000
+            return False
 
     monkeypatch.setattr(race_module.time, "perf_counter_ns", lambda: now)
-    monkeypatch.setattr(race_module, "ExactROCAUC", SlowAUC)
-    contest = Contest("slow", Slow())
-    contest.follow([({}, i % 2 == 0) for i in range(10)])
-    assert contest.microseconds_per_example == 7.0
+    run = run_of(Slow())
+    run.follow([({}, i % 2 == 0) for i in range(10)])
+    assert run.microseconds_per_example == 7.0
 
 
-def test_race_gives_all_the_same_order_and_checkpoints() -> None:
+def test_race_gives_all_the_same_order() -> None:
     examples = list(datasets.Phishing().take(250))
     stream = Stream("Phishing", iter(examples), 250, sum(y for _, y in examples))
     finished: list[int] = []
     both = contenders(["OAUCM", "LogisticRegression"])
-    contests = race(stream, both, on_progress=finished.append)
-    assert [contest.name for contest in contests] == ["OAUCM", "LogisticRegression"]
+    labels, runs = race(stream, both, on_progress=finished.append)
+    assert labels.tolist() == [y for _, y in examples]
     assert sum(finished) == 250 and set(finished) == {3, 1}
 
-    for contest, model in zip(contests, [OAUCM(), linear_model.LogisticRegression()], strict=True):
-        scaled = preprocessing.MinMaxScaler() | model
-        assert contest.seen[-1] == 250
-        assert contest.curve[-1] == contest.exact.get()
-        halfway = contest.seen.index(126)
-        expected = progressive_auc(examples[:126], scaled)
-        assert contest.curve[halfway] == pytest.approx(expected, abs=1e-12)
-
-
-def test_curve_starts_when_both_classes_are_there() -> None:
-    contest = Contest("spy", Spy([], [{True: i / 10} for i in range(6)]))
-    for part in ([False, False], [False, False], [False, True]):
-        contest.follow([({"i": 0}, y) for y in part])
-    assert contest.seen == [6]
-    assert contest.curve == [1.0]
-
-
-def test_one_hot_beside_the_scaler() -> None:
-    model = pipeline(linear_model.LogisticRegression(), "minmax", ["colour"])
-    for x, y in [({"a": 5.0, "colour": "red"}, True), ({"a": 9.0, "colour": "blue"}, False)]:
-        model.learn_one(x, y)
-    union = model["TransformerUnion"]
-    assert union.transform_one({"a": 7.0, "colour": "red"}) == {
-        "a": 0.5,
-        "colour_red": 1,
-        "colour_blue": 0,
+    logistic = linear_model.LogisticRegression
+    models = {
+        ("OAUCM", "minmax"): preprocessing.MinMaxScaler() | OAUCM(),
+        ("LogisticRegression", "none"): logistic(),
+        ("LogisticRegression", "standard"): preprocessing.StandardScaler() | logistic(),
+        ("LogisticRegression", "minmax"): preprocessing.MinMaxScaler() | logistic(),
     }
-    assert union.transform_one({"colour": "blue"}) == {"colour_red": 0, "colour_blue": 1}
-    assert union.transform_one({"a": 7.0}) == {"a": 0.5, "colour_red": 0, "colour_blue": 0}
+    assert [(run.contender.name, run.scaler) for run in runs] == list(models)
+    for run, model in zip(runs, models.values(), strict=True):
+        assert list(run.scores) == progressive(examples, model)[0]
+
+
+def test_a_preparation_that_fails_is_out(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    # Behind `MinMaxScaler`, the numbers have a variance of 0 and are not equal.
+    numbers = ["0", "0", "1e-160", "5e-324", "1"]
+    path = write("a,y\n" + "".join(f"{number},{i % 2}\n" for i, number in enumerate(numbers)))
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "1"]
+    arguments += ["--models", "HoeffdingTreeClassifier"]
+    assert main(["compare", *arguments]) == 0
+    assert table_cells(capsys.readouterr().out)["HoeffdingTreeClassifier"][-1] != "minmax"
+
+
+def test_text_beside_the_scaler() -> None:
+    examples = [({"a": 5.0, "colour": "red"}, True), ({"a": 9.0, "colour": "blue"}, False)]
+    one_hot = pipeline(linear_model.LogisticRegression(), "minmax", ["colour"])
+    as_it_is = pipeline(forest.ARFClassifier(), "minmax", ["colour"], takes_text=True)
+    for model in (one_hot, as_it_is):
+        for x, y in examples:
+            model.learn_one(x, y)
+    union = one_hot["TransformerUnion"]
+    assert union.transform_one({"a": 7.0, "colour": "red"}) == {"a": 0.5, "colour_red": 1}
+    assert union.transform_one({"colour": "blue"}) == {"colour_blue": 1}
+    union = as_it_is["TransformerUnion"]
+    assert union.transform_one({"a": 7.0, "colour": "red"}) == {"a": 0.5, "colour": "red"}
+    learner = SparseOAUCM()
+    assert pipeline(learner, "none", ["colour"], takes_text=True) is learner
 
 
 def test_contenders() -> None:
     assert len({contender.name for contender in CONTENDERS}) == len(CONTENDERS)
     for contender in CONTENDERS:
-        assert type(contender.make(1)).__name__ == contender.name.removeprefix("river.")
+        name = contender.name.removeprefix("river.").removesuffix("(AdaGrad)")
+        assert type(contender.make(1)).__name__ == name
         assert contender.ours == type(contender.make(1)).__module__.startswith("river_oauc.")
     (arf,) = contenders(["ARFClassifier"])
     model = arf.make(7)
@@ -375,14 +441,17 @@ def test_csv_cells_become_features(write: Write) -> None:
     assert stream.text_features == ("colour", "note")
     assert stream.notes == (
         "1 of 3 rows are positive (y = yes)",
-        "one-hot encoded: 'colour', 'note'",
         "left out, for want of a name or a value: 'column 1', 'empty'",
+        "one-hot encoded: 'colour', 'note'",
     )
 
 
-def test_csv_text_with_many_values_is_for_the_learner_of_text(write: Write) -> None:
+def test_csv_text_with_many_values(write: Write) -> None:
     n = MAX_CATEGORIES
-    rows = [f"{i},name {i},{i % n},{i if i != 7 else 'x'},{i % 2}" for i in range(n + 1)]
+    rows = [
+        f"{i % n},name {i % (n + 1)},{i % n},{i % (n + 1) if i != 7 else 'x'},{i % 2}"
+        for i in range(2 * n)
+    ]
     path = write("a,name,code,broken,y\n" + "\n".join(rows))
     stream = csv_stream(path, target="y", positive="1")
     assert next(iter(stream.examples))[0] == {
@@ -394,13 +463,88 @@ def test_csv_text_with_many_values_is_for_the_learner_of_text(write: Write) -> N
     assert stream.many_valued == ("name", "broken")
     assert not stream.is_wide
     assert stream.notes[1:] == (
-        f"more than {n} distinct texts, left out for all but SparseOAUCM: 'name', 'broken'",
+        f"more than {n} distinct texts, left out for learners that keep a matrix: 'name', 'broken'",
     )
 
-    # One row less, and the names are few enough.
+    # Fewer rows, and the names are few enough.
     shorter = csv_stream(path, target="y", positive="1", limit=n)
     assert shorter.text_features == ("name", "broken")
     assert shorter.many_valued == () and not shorter.is_wide
+
+
+def test_csv_ids_are_left_out(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    n = 200
+    rng = random.Random(5)
+    shuffled = rng.sample(range(10**6), n)
+    rows = [
+        # A row number, a name, an id in random order, an amount, a clock that stands still at
+        # times, an id that comes again, a customer.
+        (i + 7, f"T{shuffled[i]}", shuffled[i], shuffled[i], i // 2, i % 60, f"c{i % 60}", i % 3)
+        for i in range(n)
+    ]
+    header = "row,who,cardId,amount,clock,shop_id,customer,y\n"
+    path = write(header + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    stream = csv_stream(path, target="y", positive="0")
+    assert list(next(iter(stream.examples))[0]) == ["amount", "clock", "shop_id", "customer"]
+    ids = "left out, for they look like ids (--include keeps them): 'row', 'who', 'cardId'"
+    assert ids in stream.notes
+
+    arguments = ["--csv", str(path), "--target", "y", "--positive", "0"]
+    assert main(["compare", *arguments, "--models", "PAI", "--include", "row", "who"]) == 0
+    assert "like ids (--include keeps them): 'cardId'\n" in capsys.readouterr().out
+    stream = csv_stream(path, target="y", positive="0", include=["row", "who"])
+    assert next(iter(stream.examples))[0].keys() >= {"row", "who"}
+    assert stream.many_valued == ("who", "customer")
+
+    message = refused(capsys, *arguments, "--include", "rows")
+    assert message.startswith(f"{path}: nothing to include under 'rows' (did you mean 'row'?)")
+    for other in (["Phishing"], ["--libsvm", str(path)]):
+        message = refused(capsys, *other, "--include", "row")
+        assert message == "--include goes with --csv FILE; nothing else has columns of ids"
+
+
+def test_csv_of_ids_only(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("row,y\n" + "".join(f"{i},{i % 2}\n" for i in range(100)))
+    message = refused_csv(capsys, path)
+    assert message == (
+        "FILE: no column besides 'y' can serve as a feature but 'row', like ids: "
+        "--include keeps them"
+    )
+
+
+def test_csv_times_become_hours_and_weekdays(write: Write) -> None:
+    path = write(
+        "when,day,code,y\n"
+        "2024-02-29 18:30:00,2024-03-02,20240101,1\n"
+        ",,20240103,0\n"
+        "2024-03-01T00:00:00Z,2024-03-03,20240102,0\n"
+    )
+    stream = csv_stream(path, target="y", positive="1")
+    assert [x for x, _ in stream.examples] == [
+        {
+            "when, hour": 18.5,
+            "when, weekday": 3.0,
+            "day, hour": 0.0,
+            "day, weekday": 5.0,
+            "code": 20240101.0,
+        },
+        {
+            "when, hour": None,
+            "when, weekday": None,
+            "day, hour": None,
+            "day, weekday": None,
+            "code": 20240103.0,
+        },
+        {
+            "when, hour": 0.0,
+            "when, weekday": 4.0,
+            "day, hour": 0.0,
+            "day, weekday": 6.0,
+            "code": 20240102.0,
+        },
+    ]
+    assert "times, read as hour and weekday: 'when', 'day'" in stream.notes
+    assert stream.text_features == ()
 
 
 def test_csv_order_limit_and_shuffle(write: Write) -> None:
@@ -460,7 +604,7 @@ def test_a_rare_class(
     arguments = ["--csv", str(path), "--target", "y", "--positive", "1", "--models", "PAI"]
     assert main(["compare", *arguments]) == 0
     output = capsys.readouterr().out
-    assert f"data.csv: {n_rows} examples, {share} positive, behind MinMaxScaler" in output
+    assert f"data.csv: {n_rows} examples, {share} positive\n" in output
     warnings = [line for line in output.splitlines() if line.startswith("Only ")]
     assert warnings == ([f"{warning} (one standard error, at most)"] if warning else [])
 
@@ -497,11 +641,38 @@ def test_compare_on_csv(write: Write, capsys: pytest.CaptureFixture[str]) -> Non
         )
         for amount, shop, verdict in rows
     ]
-    for name, (exact, _) in table_rows(output).items():
-        (contender,) = contenders([name])
-        model = pipeline(contender.make(42), "none" if contender.bare else "minmax", ["shop"])
-        seen = [({"amount": None} | x, y) for x, y in examples] if contender.bare else examples
-        assert exact == pytest.approx(progressive_auc(seen, model), abs=5.1e-5)
+    # As it is for those that take text, one-hot encoded for the others.
+    encoded = [
+        (
+            {("shop_" + v if k == "shop" else k): 1 if k == "shop" else v for k, v in x.items()},
+            y,
+        )
+        for x, y in examples
+    ]
+    table = table_rows(output)
+    shown = pytest.approx(progressive_auc(examples, SparseOAUCM()), abs=5.1e-5)
+    assert table["SparseOAUCM"] == shown
+    known = [({"amount": None} | x, y) for x, y in encoded]
+    assert table["AutoOAUCM"] == pytest.approx(progressive_auc(known, AutoOAUCM()), abs=5.1e-5)
+    for name, model in {
+        "LogisticRegression": linear_model.LogisticRegression(),
+        "PAClassifier": linear_model.PAClassifier(),
+    }.items():
+        # The scaler is for the numbers only.
+        fronts = [preprocessing.StandardScaler(), preprocessing.MinMaxScaler()]
+        aucs = [progressive_auc(encoded, model.clone())]
+        for front in fronts:
+            learner = model.clone()
+            scores = []
+            for x, y in encoded:
+                number = {k: v for k, v in x.items() if k == "amount"}
+                rest = {k: v for k, v in x.items() if k != "amount"}
+                p = learner.predict_proba_one(front.transform_one(number) | rest)[True]
+                scores.append(0.5 if math.isnan(p) else p)
+                front.learn_one(number)
+                learner.learn_one(front.transform_one(number) | rest, y)
+            aucs.append(pairwise_auc(scores, [y for _, y in encoded]))
+        assert table[name] == pytest.approx(max(aucs), abs=5.1e-5)
 
 
 # --- what each learner is shown ------------------------------------------------------------------
@@ -520,22 +691,20 @@ def test_learners_without_preparation_run_bare_and_take_what_is_missing(
     models = ["AutoOAUCM", "AutoOKAUCM", "SparseOAUCM", "OAUCM"]
     assert main(["compare", *arguments, "--models", *models]) == 0
     output = capsys.readouterr().out
-    scalers = {c[0]: c[-1] for c in map(str.split, output.splitlines()) if c and c[0] in models}
+    scalers = {name: cells[-1] for name, cells in table_cells(output).items()}
     bare = ["AutoOAUCM", "AutoOKAUCM", "SparseOAUCM"]
     assert scalers == dict.fromkeys(bare, "none") | {"OAUCM": "standard"}
-    assert "positive, behind StandardScaler or bare" in output
 
     table = table_rows(output)
     one_hot = [
         (
             {
                 "amount": float(a) if a else None,
-                **({"shop_a": s == "a"} if i or s == "a" else {}),
-                **({"shop_b": s == "b"} if i or s == "b" else {}),
+                f"shop_{s}": 1,
             },
             y == 1,
         )
-        for i, (a, s, y) in enumerate(rows)
+        for a, s, y in rows
     ]
     as_it_is = [(({"amount": float(a)} if a else {}) | {"shop": s}, y == 1) for a, s, y in rows]
     for name, model, examples in (
@@ -543,7 +712,7 @@ def test_learners_without_preparation_run_bare_and_take_what_is_missing(
         ("AutoOKAUCM", AutoOKAUCM(), one_hot),
         ("SparseOAUCM", SparseOAUCM(), as_it_is),
     ):
-        assert table[name][0] == pytest.approx(progressive_auc(examples, model), abs=5.1e-5)
+        assert table[name] == pytest.approx(progressive_auc(examples, model), abs=5.1e-5)
 
 
 def test_text_of_many_values_is_learned_as_it_is(
@@ -556,18 +725,21 @@ def test_text_of_many_values_is_learned_as_it_is(
     arguments = ["--csv", str(path), "--target", "y", "--positive", "1"]
     assert main(["compare", *arguments]) == 0
     output = capsys.readouterr().out
-    assert "more than 50 distinct texts, left out for all but SparseOAUCM: 'user'" in output
+    assert "50 distinct texts, left out for learners that keep a matrix: 'user'" in output
     assert "wide" not in output
     table = table_rows(output)
     assert {"SparseOAUCM", "AutoOKAUCM", "LogisticRegression"} <= set(table)
     seen = [({"amount": a, "user": u}, y == 1) for a, u, y in rows]
     expected = progressive_auc(seen, SparseOAUCM())
-    assert table["SparseOAUCM"][0] == pytest.approx(expected, abs=5.1e-5)
+    assert table["SparseOAUCM"] == pytest.approx(expected, abs=5.1e-5)
     assert expected > 0.8
-    # The others know the amount only.
-    logistic = preprocessing.MinMaxScaler() | linear_model.LogisticRegression()
-    expected = progressive_auc([({"amount": a}, y == 1) for a, _, y in rows], logistic)
-    assert table["LogisticRegression"][0] == pytest.approx(expected, abs=5.1e-5)
+    # Those with a matrix know the amount only.
+    expected = progressive_auc([({"amount": a}, y == 1) for a, _, y in rows], AutoOAUCM())
+    assert table["AutoOAUCM"] == pytest.approx(expected, abs=5.1e-5)
+    # Rivals know everything.
+    encoded = [({"amount": a, f"user_{u}": 1}, y == 1) for a, u, y in rows]
+    bare = progressive_auc(encoded, linear_model.LogisticRegression())
+    assert table["LogisticRegression"] >= bare - 5.1e-5
 
     assert main(["compare", *arguments, "--models", "OAUCM", "SparseOAUCM"]) == 0
     output = capsys.readouterr().out
@@ -579,7 +751,9 @@ def test_text_of_many_values_alone(write: Write, capsys: pytest.CaptureFixture[s
     rows = "".join(f"{i % (MAX_CATEGORIES + 5)},x{i % (MAX_CATEGORIES + 5)}\n" for i in range(200))
     path = write("y,name\n" + rows)
     assert main(["compare", "--csv", str(path), "--target", "y", "--positive", "3"]) == 0
-    assert table_rows(capsys.readouterr().out)["LogisticRegression"][0] < 0.7
+    assert set(table_rows(capsys.readouterr().out)) == {
+        contender.name for contender in CONTENDERS if contender.by_default
+    }
 
 
 def test_is_wide_looks_at_the_first_thousand() -> None:
@@ -601,7 +775,8 @@ def test_libsvm_rows_become_examples(write: Write) -> None:
         ({}, False),
         ({"2": 0.0}, True),
     ]
-    assert (stream.size, stream.positives, stream.scaler) == (4, 2, "maxabs")
+    assert (stream.size, stream.positives) == (4, 2)
+    assert stream.scalers == ("none", "standard", "maxabs")
     assert stream.notes == ("2 of 4 rows are positive (label = 1)",)
     assert not stream.is_wide
 
@@ -668,22 +843,23 @@ def test_compare_on_wide_libsvm(write: Write, capsys: pytest.CaptureFixture[str]
     path = write(gzip.compress("\n".join(lines).encode()), name="words.svm.gz")
     assert main(["compare", "--libsvm", str(path)]) == 0
     output = capsys.readouterr().out
-    assert "wide, so without AutoOAUCM, " in output
+    assert "wide, so without AutoOKAUCM, AutoOAUCM, ARFClassifier; --models" in output
     assert "words.svm.gz: 300 examples" in output
     table = table_rows(output)
-    assert set(table) == {"SparseOAUCM", "LogisticRegression", "PAClassifier", "river.Perceptron"}
+    assert set(table) == {contender.name for contender in CONTENDERS if contender.for_wide}
     bare = progressive_auc(examples, SparseOAUCM())
-    assert table["SparseOAUCM"][0] == pytest.approx(bare, abs=5.1e-5)
-    logistic = preprocessing.MaxAbsScaler() | linear_model.LogisticRegression()
-    scaled = progressive_auc(examples, logistic)
-    assert table["LogisticRegression"][0] == pytest.approx(scaled, abs=5.1e-5)
-
-    arguments = ["--scaler", "none", "--models", "LogisticRegression"]
-    assert main(["compare", "--libsvm", str(path), *arguments]) == 0
-    output = capsys.readouterr().out
-    assert "positive, bare\n" in output
+    assert table["SparseOAUCM"] == pytest.approx(bare, abs=5.1e-5)
     bare = progressive_auc(examples, linear_model.LogisticRegression())
-    assert table_rows(output)["LogisticRegression"][0] == pytest.approx(bare, abs=5.1e-5)
+    behind = preprocessing.MaxAbsScaler() | linear_model.LogisticRegression()
+    scaled = progressive_auc(examples, behind)
+    assert table["LogisticRegression"] == pytest.approx(max(bare, scaled), abs=5.1e-5)
+    assert {cells[-1] for cells in table_cells(output).values()} <= {"none", "maxabs"}
+
+    for scaler, expected in (("none", bare), ("maxabs", scaled)):
+        arguments = ["--scaler", scaler, "--models", "LogisticRegression"]
+        assert main(["compare", "--libsvm", str(path), *arguments]) == 0
+        shown = table_rows(capsys.readouterr().out)["LogisticRegression"]
+        assert shown == pytest.approx(expected, abs=5.1e-5)
 
 
 def test_compare_on_narrow_libsvm(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
@@ -1077,18 +1253,8 @@ def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: li
 # --- the figure ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_labels_are_spread(seed: int) -> None:
-    rng = random.Random(seed)
-    values = sorted((rng.random() for _ in range(rng.randint(1, 12))), reverse=True)
-    gap = rng.choice([0.01, 0.05, 0.08])
-    heights = _spread(values, gap, low=0.0, high=1.0)
-    assert all(a - b >= gap - 1e-12 for a, b in itertools.pairwise(heights))
-    assert 0.0 <= min(heights) <= max(heights) <= 1.0
-    if all(a - b >= gap for a, b in itertools.pairwise(values)):
-        assert heights == values
-
-
-def test_figure_of_one_flat_point() -> None:
-    png = draw_curves([Curve("model", True, [2], [1.0])], title="title", subtitle="subtitle")
-    assert image.imread(io.BytesIO(png)).std() > 0
+def test_figure_of_one_point_and_of_none() -> None:
+    for in_windows in ([1.0], [math.nan]):
+        curve = Curve("model", True, in_windows, 1.0)
+        png = draw_curves([curve], [slice(0, 2)], title="title", subtitle="a\nb")
+        assert image.imread(io.BytesIO(png)).std() > 0

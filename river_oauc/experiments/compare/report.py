@@ -18,10 +18,11 @@ __all__ = ["LEGEND", "description", "rows", "verdict", "warning", "window_rows"]
 
 LEGEND = """\
 Predict, note the score, then learn. AUC: exact, over the whole stream; in windows: its mean
-in the windows below, where scores of different times do not meet. avg. precision: chance
-has the share of positives. top: precision among the highest scores. µs/example: mean
-wall-clock time of predict_proba_one + learn_one of the whole pipeline. memory: as river
-counts it, numpy arrays twice. scaler: of each rival's, the one with the highest AUC."""
+in the windows below, where scores of different times do not meet. avg. prec.: average
+precision; chance has the share of positives. top: precision among the highest scores.
+µs/example: mean wall-clock time of predict_proba_one + learn_one of the whole pipeline.
+memory: as river counts it, numpy arrays twice. scaler: of those that were tried for each
+rival, the one with the highest AUC."""
 
 # From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
 # error), and nobody needs to be told.
@@ -102,7 +103,7 @@ def rows(standings: Sequence[Standing], top: str, k: int) -> list[list[str]]:
 
     """
     return [
-        ["model", "AUC", "in windows", "avg. precision", f"top {top}", "µs/example", "memory"]
+        ["model", "AUC", "in windows", "avg. prec.", f"top {top}", "µs/example", "memory"]
         + ["scaler"],
         *(
             [
