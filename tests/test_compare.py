@@ -121,9 +121,11 @@ def test_table_equals_an_independent_progressive_loop(capsys: pytest.CaptureFixt
             prepared["standard"] = preprocessing.StandardScaler() | model.clone()
             prepared["minmax"] = preprocessing.MinMaxScaler() | model.clone()
         found = {scaler: progressive(examples, each) for scaler, each in prepared.items()}
-        scaler = max(found, key=lambda scaler: pairwise_auc(*found[scaler]))
+        aucs = {scaler: roc_auc_score(y, score) for scaler, (score, y) in found.items()}
+        # Of equally good ones the first.
+        scaler = max(aucs, key=lambda scaler: round(aucs[scaler], 12))
         scores, labels = map(np.array, found[scaler])
-        aucs = [roc_auc_score(labels[i : i + 30], scores[i : i + 30]) for i in range(0, 300, 30)]
+        parts = [slice(start, start + 30) for start in range(0, 300, 30)]
         highest = sorted(zip(scores, labels, strict=True), key=lambda pair: -pair[0])
         threshold = highest[6][0]
         above = [y for score, y in highest if score > threshold]
@@ -131,7 +133,7 @@ def test_table_equals_an_independent_progressive_loop(capsys: pytest.CaptureFixt
         hits = sum(above) + (7 - len(above)) * sum(tied) / len(tied)
         expected = [
             roc_auc_score(labels, scores),
-            np.mean(aucs),
+            np.mean([roc_auc_score(labels[part], scores[part]) for part in parts]),
             average_precision_score(labels, scores),
             hits / 7,
         ]
@@ -191,7 +193,7 @@ def test_the_top(capsys: pytest.CaptureFixture[str], top: str, k: int) -> None:
 
 
 def test_figure_is_an_image_with_every_curve(tmp_path: pathlib.Path) -> None:
-    assert main(["compare", "Phishing", "--limit", "200"]) == 0
+    assert main(["compare", "Phishing", "--limit", "200", "--scaler", "none"]) == 0
     pixels = image.imread(tmp_path / "river-oauc-compare.png")
     assert pixels.shape == (750, 1350, 4)
     colours = {tuple(colour) for colour in np.round(pixels[..., :3].reshape(-1, 3) * 255)}
@@ -723,12 +725,12 @@ def test_text_of_many_values_is_learned_as_it_is(
     rows = [(rng.gauss(0, 1), user, int(user[-1] in "37")) for user in users]
     path = write("amount,user,y\n" + "".join(f"{a!r},{u},{y}\n" for a, u, y in rows))
     arguments = ["--csv", str(path), "--target", "y", "--positive", "1"]
-    assert main(["compare", *arguments]) == 0
+    models = ["AutoOAUCM", "SparseOAUCM", "LogisticRegression"]
+    assert main(["compare", *arguments, "--models", *models]) == 0
     output = capsys.readouterr().out
     assert "50 distinct texts, left out for learners that keep a matrix: 'user'" in output
     assert "wide" not in output
     table = table_rows(output)
-    assert {"SparseOAUCM", "AutoOKAUCM", "LogisticRegression"} <= set(table)
     seen = [({"amount": a, "user": u}, y == 1) for a, u, y in rows]
     expected = progressive_auc(seen, SparseOAUCM())
     assert table["SparseOAUCM"] == pytest.approx(expected, abs=5.1e-5)

@@ -74,7 +74,7 @@ def test_redrawn_aucs_are_those_of_redrawn_streams(rare: bool) -> None:
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     # Two scores with a part in common, of normal classes: the true difference of the AUCs is known.
     inside = 0
-    for seed in range(60):
+    for seed in range(40):
         labels = np.arange(2_000) % 40 == 0
         common = noisy(labels, 0.0, seed=3 * seed)
         better = common + noisy(labels, 2.0, seed=3 * seed + 1)
@@ -83,7 +83,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
         low, high = lead(standing(better, labels), standing(worse, labels))
         inside += low <= truth <= high
     assert CONFIDENCE == 0.99
-    assert inside >= 57
+    assert inside >= 38
 
 
 def _phi(z: float) -> float:
@@ -295,5 +295,5 @@ def test_a_winner_is_named_only_where_ten_seeds_agree(
         named.update(re.findall(r"^(\S+) ranks best", output, re.MULTILINE))
         table = output[output.index("\nmodel") :].splitlines()
         best.add(table[3].split()[0])
-        print(kind, seed, output.splitlines()[-2])
+        print(kind, seed, *output.splitlines()[-3:-1])
     assert not named or named == best, (named, best)

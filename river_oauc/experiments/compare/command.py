@@ -164,7 +164,9 @@ def run(args: argparse.Namespace) -> int:
     say(console, LEGEND, style="dim")
     if few := warning(stream):
         say(console, few)
-    say(console, f"{title}; {evidence}" if evidence else title, style="bold")
+    say(console, title, style="bold")
+    if evidence:
+        say(console, evidence)
     png = draw_curves(
         [Curve(each.name, each.name in ours, each.in_windows, each.auc) for each in ranked],
         windows(labels),
