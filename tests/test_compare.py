@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import math
 import os
@@ -27,7 +26,6 @@ from river_oauc.experiments.compare import command as compare
 from river_oauc.experiments.compare import race as race_module
 from river_oauc.experiments.compare.columns import MAX_CATEGORIES
 from river_oauc.experiments.compare.csv_file import csv_stream
-from river_oauc.experiments.compare.curves import Curve, draw_curves
 from river_oauc.experiments.compare.libsvm_file import libsvm_stream
 from river_oauc.experiments.compare.race import Run, pipeline, race
 from river_oauc.experiments.compare.streams import Stream, is_wide, known_sets, named_stream
@@ -1250,13 +1248,3 @@ def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: li
         main(["compare", *arguments])
     assert exit_.value.code == 2
     assert repr(arguments[1]) in capsys.readouterr().err
-
-
-# --- the figure ----------------------------------------------------------------------------------
-
-
-def test_figure_of_one_point_and_of_none() -> None:
-    for in_windows in ([1.0], [math.nan]):
-        curve = Curve("model", True, in_windows, 1.0)
-        png = draw_curves([curve], [slice(0, 2)], title="title", subtitle="a\nb")
-        assert image.imread(io.BytesIO(png)).std() > 0

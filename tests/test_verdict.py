@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
 import math
 import pathlib
 import re
@@ -14,11 +15,13 @@ from typing import Any
 import fraud
 import numpy as np
 import pytest
+from matplotlib import image
 from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.experiments.cli import main
+from river_oauc.experiments.compare.curves import draw_curves
 from river_oauc.experiments.compare.race import Run
 from river_oauc.experiments.compare.report import verdict
 from river_oauc.experiments.compare.verdict import (
@@ -179,6 +182,13 @@ def test_a_window_without_a_class_has_no_auc() -> None:
     mixed = labels.copy()
     mixed[50] = True
     assert standing(mixed.astype(float), mixed).mean_in_windows == 1.0
+
+
+def test_figure_of_one_point_and_of_none() -> None:
+    for labels in (np.arange(4) % 2 == 0, np.arange(100) < 33):
+        found = [standing(labels.astype(float), labels)]
+        png = draw_curves(found, title="title", subtitle="evidence\ndescription")
+        assert image.imread(io.BytesIO(png)).std() > 0
 
 
 # --- four files of payments ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from river_oauc.experiments.compare.report import (
 )
 from river_oauc.experiments.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.experiments.compare.top import Top
-from river_oauc.experiments.compare.verdict import standings, windows
+from river_oauc.experiments.compare.verdict import standings
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
@@ -128,7 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, draw the figure."""
     # Heavy, and of no use to the other commands.
-    from river_oauc.experiments.compare.curves import Curve, draw_curves
+    from river_oauc.experiments.compare.curves import draw_curves
 
     names = known_names("model", args.models or _BY_DEFAULT, _NAMES)
     _check_plot(args.plot)
@@ -167,12 +167,7 @@ def run(args: argparse.Namespace) -> int:
     say(console, title, style="bold")
     if evidence:
         say(console, evidence)
-    png = draw_curves(
-        [Curve(each.name, each.name in ours, each.in_windows, each.auc) for each in ranked],
-        windows(labels),
-        title=title,
-        subtitle=f"{evidence}\n{description(stream)}",
-    )
+    png = draw_curves(ranked, title=title, subtitle=f"{evidence}\n{description(stream)}")
     replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
     return 0

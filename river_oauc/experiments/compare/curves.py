@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from river_oauc.experiments.compare.verdict import Standing, windows
 from river_oauc.experiments.console.figure import GREY, LINE, TEXT, new_figure, to_png
 
-__all__ = ["Curve", "draw_curves"]
+__all__ = ["draw_curves"]
 
 # The colours of Okabe and Ito, which people who see fewer colours tell apart, without their
 # yellow, which nobody sees on white. Ours are thick and solid, the others thin and dashed.
@@ -21,27 +21,13 @@ _OTHERS = ("#009E73", "#E69F00", "#56B4E9", "#000000", "#999999")
 _DASHES = ((0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1.2)))
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A learner's AUC in each window, and over the whole stream."""
-
-    name: str
-    ours: bool
-    in_windows: Sequence[float]
-    auc: float
-
-
-def draw_curves(
-    curves: Sequence[Curve], windows: Sequence[slice], *, title: str, subtitle: str
-) -> bytes:
-    """A PNG of the curves, with their names in the order of the AUC over the whole stream.
+def draw_curves(standings: Sequence[Standing], *, title: str, subtitle: str) -> bytes:
+    """A PNG of the AUC in each window, with the learners' names in the order of the whole AUC.
 
     Parameters
     ----------
-    curves
-        The curves, NaN where there is no AUC.
-    windows
-        The windows.
+    standings
+        The learners, the best one first.
     title
         What there is to see.
     subtitle
@@ -50,25 +36,26 @@ def draw_curves(
     """
     figure = new_figure(9, 5)
     axes = figure.add_subplot()
-    middles = [(window.start + window.stop) / 2 for window in windows]
+    labels = standings[0].labels
+    middles = [(window.start + window.stop) / 2 for window in windows(labels)]
     ours, others, dashes = map(itertools.cycle, (_OURS, _OTHERS, _DASHES))
-    for rank, curve in enumerate(sorted(curves, key=lambda curve: curve.auc, reverse=True)):
+    for rank, each in enumerate(standings):
         look: dict[str, Any] = (
             {"color": next(ours), "linestyle": "solid", "linewidth": 2.4}
-            if curve.ours
+            if each.run.contender.ours
             else {"color": next(others), "linestyle": next(dashes), "linewidth": 1.5}
         )
         # Where curves cross, the better one lies on top.
         axes.plot(
             middles,
-            curve.in_windows,
+            each.in_windows,
             marker="o",
             markersize=4,
-            zorder=3 - rank / len(curves),
-            label=f"{curve.auc:.3f}  {curve.name}",
+            zorder=3 - rank / len(standings),
+            label=f"{each.auc:.3f}  {each.name}",
             **look,
         )
-    axes.set_xlim(0, windows[-1].stop)
+    axes.set_xlim(0, len(labels))
     _dress(axes, title, subtitle)
     return to_png(figure)
 
