@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import lzma
 import math
 import os
@@ -616,6 +617,18 @@ def test_csv_ordered_by_class_is_pointed_out(write: Write, reverse: bool) -> Non
     hint = "the rows are ordered by 'y', no fair stream: try --shuffle"
     assert hint in csv_stream(path, target="y", positive="1").notes
     assert hint not in csv_stream(path, target="y", positive="1", shuffle=True).notes
+
+
+@pytest.mark.parametrize("length, told", [(1, False), (3, True), (50, True)])
+def test_csv_of_labels_in_runs_is_pointed_out(write: Write, length: int, told: bool) -> None:
+    rng = random.Random(1)
+    labels = [y for _ in range(900 // length) for y in [int(rng.random() < 0.2)] * length]
+    path = write("i,y\n" + "".join(f"{i % 7},{y}\n" for i, y in enumerate(labels)))
+    notes = csv_stream(path, target="y", positive="1").notes
+    n_runs = 1 + sum(a != b for a, b in itertools.pairwise(labels))
+    hint = f"'y' comes in {n_runs} runs, in random order in about "
+    assert any(note.startswith(hint) for note in notes) == told
+    assert len(csv_stream(path, target="y", positive="1", shuffle=True).notes) == 1
 
 
 def test_compare_on_csv(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

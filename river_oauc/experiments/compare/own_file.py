@@ -17,6 +17,9 @@ __all__ = ["Arrangement", "Labels", "file_stream"]
 
 Label = TypeVar("Label", str, float)
 
+# With fewer runs than this to be expected, chance may halve them.
+FEW_RUNS = 30
+
 
 @dataclass(slots=True)
 class Labels(Generic[Label]):
@@ -37,10 +40,31 @@ class Labels(Generic[Label]):
         """How many there are."""
         return self.counts.total()
 
-    @property
-    def are_sorted(self) -> bool:
-        """Whether all examples of a class stand together."""
-        return self._n_runs == len(self.counts)
+    def order(self, target: str) -> str | None:
+        """What the user is to know of their order, if it is far from a random one.
+
+        Where labels come in runs, whoever repeats the last one does well.
+
+        Examples
+        --------
+        >>> labels = Labels()
+        >>> for i in range(1_000):
+        ...     labels.add(float(i % 500 < 50))
+        >>> labels.order("label")
+        "'label' comes in 4 runs, in random order in about 181: if it is not that of time, try
+        --shuffle"
+
+        """
+        if self._n_runs == len(self.counts):
+            return f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
+        same = sum(n * n for n in self.counts.values()) / self.size
+        usual = 1 + self.size - same
+        if self._n_runs >= 0.5 * usual or usual < FEW_RUNS:
+            return None
+        return (
+            f"{target!r} comes in {self._n_runs:,} runs, in random order in about {usual:,.0f}: "
+            "if it is not that of time, try --shuffle"
+        )
 
 
 @dataclass(frozen=True)
@@ -115,7 +139,7 @@ def file_stream(
         random.Random(arrangement.seed).shuffle(examples)
         examples = examples[: arrangement.limit]
         size, positives = len(examples), sum(y for _, y in examples)
-    ordered: str = f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
+    order: str | None = None if arrangement.shuffle else labels.order(target)
     # Text of many values is for some learners only, and keeps no other from running.
     wide = is_wide(
         ({name: value for name, value in x.items() if name not in many_valued}, y)
@@ -133,6 +157,6 @@ def file_stream(
         notes=(
             f"{positives:,} of {size:,} rows are positive ({target} = {written})",
             *notes,
-            *([ordered] if labels.are_sorted and not arrangement.shuffle else []),
+            *([order] if order else []),
         ),
     )
