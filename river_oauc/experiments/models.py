@@ -23,15 +23,13 @@ from river_oauc import (
     SparseOAUCM,
 )
 
-__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "TAKES_TEXT", "Contender", "Example", "contenders"]
+__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "Example", "contenders"]
 
 # What a learner sees of a stream: the features, and whether the example is positive.
 Example = tuple[dict[Any, Any], bool]
 
 LOGISTIC = "LogisticRegression"
 ARF = "ARFClassifier"
-# The one that takes strings as they are.
-TAKES_TEXT = "SparseOAUCM"
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,12 @@ CONTENDERS = (
     Contender("AutoOKAUCM", lambda seed: AutoOKAUCM(), ours=True, bare=True, takes_none=True),
     Contender("AutoOAUCM", lambda seed: AutoOAUCM(), ours=True, bare=True, takes_none=True),
     Contender(
-        TAKES_TEXT, lambda seed: SparseOAUCM(), ours=True, for_wide=True, bare=True, takes_text=True
+        "SparseOAUCM",
+        lambda seed: SparseOAUCM(),
+        ours=True,
+        for_wide=True,
+        bare=True,
+        takes_text=True,
     ),
     Contender("OAUCM", lambda seed: OAUCM(), ours=True, by_default=False),
     Contender("OAUCS", lambda seed: OAUCS(), ours=True, by_default=False),
