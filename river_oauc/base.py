@@ -254,6 +254,20 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         self._learn_frame(frame, labels, read_weights(w, len(frame)))
         self._y_name = y_name
 
+    def score_many(self, X: IntoDataFrame) -> IntoSeries:
+        """The score of each row of `X`, as `score_one` gives it.
+
+        Parameters
+        ----------
+        X
+            A data frame of features. A null or a missing column is an absent feature.
+
+        """
+        frame = dataframe.into_frame(X)
+        with self._lock:
+            scores = self._score_frame(frame)
+        return dataframe.to_native_series(scores, name="score", like=frame)
+
     def predict_proba_many(self, X: IntoDataFrame) -> IntoDataFrame:
         """The probability of each label for each row of `X`.
 

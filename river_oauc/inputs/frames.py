@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import types
 import typing
+from collections.abc import Callable
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = ["RowCount", "is_numeric", "read_column", "read_features", "read_label
 
 # numpy's letters for booleans, integers with and without a sign, and floats.
 _NUMERIC_KINDS = "biuf"
+
+_Parsed = typing.TypeVar("_Parsed")
 
 
 def read_features(frame: nw.DataFrame[typing.Any]) -> FloatArray:
@@ -73,7 +76,7 @@ def read_labels(y: IntoSeries, n_rows: int) -> tuple[BoolArray, str | None]:
         if values.dtype.kind in _NUMERIC_KINDS and np.isin(values, (-1, 0, 1)).all():
             values = values > 0
         else:
-            values = np.array([parse_label(label) for label in series.to_list()], dtype=bool)
+            values = np.array(_parsed(parse_label, series), dtype=bool)
     return values, series.name
 
 
@@ -89,7 +92,18 @@ def read_weights(w: float | IntoSeries, n_rows: int) -> FloatArray:
         acceptable = (weights >= 1.0 / MAX_NORM) & (weights <= MAX_NORM) | (weights == 0.0)
         if acceptable.all():
             return weights
-    return np.array([parse_weight(weight) for weight in series.to_list()], dtype=float)
+    return np.array(_parsed(parse_weight, series), dtype=float)
+
+
+def _parsed(parse: Callable[[typing.Any], _Parsed], series: nw.Series[typing.Any]) -> list[_Parsed]:
+    """The values, parsed one by one; an error says in which row."""
+    parsed: list[_Parsed] = []
+    try:
+        for value in series.to_list():
+            parsed.append(parse(value))
+    except ValueError as error:
+        raise ValueError(f"{error} (row {len(parsed)} of the data frame)") from None
+    return parsed
 
 
 def _check_length(name: str, series: nw.Series[typing.Any], n_rows: int) -> None:

@@ -1,0 +1,16 @@
+"""Learning one model from a Dask DataFrame, its partitions side by side, and scoring one."""
+
+from __future__ import annotations
+
+try:
+    import dask.dataframe  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        'river_oauc.distributed needs Dask: pip install "river-oauc[distributed]"'
+    ) from error
+
+from river_oauc.distributed.learning import learn
+from river_oauc.distributed.scoring import score
+
+__all__ = ["learn", "score"]

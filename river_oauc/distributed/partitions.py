@@ -1,0 +1,172 @@
+"""A sum over the partitions of a Dask DataFrame."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import typing
+from collections.abc import Callable, Sequence
+
+import dask
+import dask.dataframe as dd
+import distributed
+import pandas as pd
+from dask.delayed import Delayed
+from dask.diagnostics import ProgressBar
+from river import base
+
+__all__ = ["PartitionError", "Partitions"]
+
+# What reading a partition can fail with: pyarrow's and pandas' errors are among them. A worker that
+# was killed too often is not.
+_READING_ERRORS = (KeyError, OSError, TypeError, ValueError)
+
+Summand = typing.TypeVar("Summand")
+
+
+class PartitionError(ValueError):
+    """What is wrong with a partition, and with which one."""
+
+
+class Partitions:
+    """The partitions of a Dask DataFrame, to be summed up.
+
+    Parameters
+    ----------
+    frame
+        The data.
+    columns
+        The columns that each partition must have.
+    scheduler
+        Who computes; None is Dask's default.
+    progress
+        Whether to show how far a sum is; None shows it on a terminal only.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from river_oauc.distributed.partitions import Partitions
+
+    >>> frame = dd.from_pandas(pd.DataFrame({"a": range(10)}), npartitions=3)
+    >>> Partitions(frame, ["a"]).total(lambda partition, k: int(partition["a"].sum()) * k, 2)
+    90
+
+    """
+
+    def __init__(
+        self,
+        frame: dd.DataFrame,
+        columns: Sequence[base.typing.FeatureName],
+        scheduler: typing.Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.columns = list(columns)
+        self.scheduler = scheduler
+        self.progress = sys.stdout.isatty() if progress is None else progress
+        # Simplified, so that no more columns are read than needed. Full optimisation would join
+        # small partitions, and their numbers would not be those that the user knows.
+        self._parts: list[Delayed] = frame.simplify().to_delayed(optimize_graph=False)
+
+    def total(self, of_partition: Callable[..., Summand], *shared: typing.Any) -> Summand:
+        """The sum, by `+=`, of what a function makes of each partition.
+
+        Two and two neighbours are added, then two and two of the sums, and so on. The order is
+        fixed, so that the total is the same bit for bit whoever computes what. The function may not
+        change what it is given, because Dask repeats tasks whose worker was lost.
+
+        Parameters
+        ----------
+        of_partition
+            Called with the partition, and with what is shared.
+        shared
+            What is sent to each worker once.
+
+        """
+        sent = [dask.delayed(item, traverse=False) for item in shared]
+        n_parts = len(self._parts)
+        terms = [
+            dask.delayed(_term)(part, self.columns, f"{number} of {n_parts}", of_partition, *sent)
+            for number, part in enumerate(self._parts)
+        ]
+        while len(terms) > 1:
+            terms = [_sum(terms[i : i + 2]) for i in range(0, len(terms), 2)]
+        try:
+            return typing.cast(Summand, self._compute(terms[0]))
+        except PartitionError:
+            raise
+        except _READING_ERRORS:
+            self._check_readable()
+            raise
+
+    def _compute(self, result: Delayed) -> typing.Any:
+        if not self.progress:
+            return result.compute(scheduler=self.scheduler)
+        get = dask.base.get_scheduler(collections=[result], scheduler=self.scheduler)
+        client = getattr(get, "__self__", None)
+        if not isinstance(client, distributed.Client):
+            with ProgressBar():
+                return result.compute(scheduler=self.scheduler)
+        future = client.compute(result)
+        distributed.progress(future, notebook=False)
+        return future.result()
+
+    def _check_readable(self) -> None:
+        """Raise an error that names the first partition that Dask cannot read, if there is one.
+
+        Dask does not say which one it was. All are read once more, side by side, then half of them,
+        half of the half that has it, and so on.
+        """
+        start, stop = 0, len(self._parts)
+        error = self._reading_error(start, stop)
+        if error is None:
+            return
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            earlier = self._reading_error(start, middle)
+            if earlier is None:
+                start = middle
+            else:
+                stop, error = middle, earlier
+        raise PartitionError(
+            f"partition {start} of {len(self._parts)} cannot be read: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+    def _reading_error(self, start: int, stop: int) -> Exception | None:
+        """What comes of reading the partitions from one number up to another."""
+        lengths = [dask.delayed(len)(part) for part in self._parts[start:stop]]
+        try:
+            dask.compute(*lengths, scheduler=self.scheduler)
+        except _READING_ERRORS as error:
+            return error
+        return None
+
+
+def _sum(terms: list[Delayed]) -> Delayed:
+    return terms[0] if len(terms) == 1 else dask.delayed(_plus)(*terms)
+
+
+def _plus(a: typing.Any, b: typing.Any) -> typing.Any:
+    total = copy.deepcopy(a)
+    total += b
+    return total
+
+
+def _term(
+    partition: pd.DataFrame,
+    columns: Sequence[base.typing.FeatureName],
+    number: str,
+    of_partition: Callable[..., Summand],
+    *shared: typing.Any,
+) -> Summand:
+    """What the function makes of a partition; what it refuses is told with its number."""
+    missing = [name for name in columns if name not in partition.columns]
+    if missing:
+        raise PartitionError(f"partition {number} has no column {', '.join(map(repr, missing))}")
+    try:
+        return of_partition(partition, *shared)
+    except ValueError as error:
+        raise PartitionError(
+            f"partition {number}, a data frame of {len(partition):,} rows: {error}"
+        ) from error
