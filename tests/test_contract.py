@@ -262,6 +262,7 @@ ENTRY_POINTS = {
     "predict_proba_one",
     "predict_proba_many",
     "score_one",
+    "score_many",
     "clone",
     "mutate",
     "__getstate__",
@@ -1429,7 +1430,7 @@ def test_infinities_are_refused_in_predictions_for_batches(
     X = backend.frame({"x0": [1.0, 2.0], "x1": [2.0, value]})
     for model in models_at_all_stages(make):
         before = pickle.dumps(model)
-        for predict in (model.predict_proba_many, model.predict_many):
+        for predict in (model.predict_proba_many, model.predict_many, model.score_many):
             with pytest.raises(ValueError, match=r"^feature 'x1' is .*row 1"):
                 predict(X)
         assert pickle.dumps(model) == before
@@ -1493,6 +1494,25 @@ def test_conventions_are_those_of_logistic_regression(make: Factory, kind: str) 
         theirs.predict_proba_many(no_rows)
     )
     assert conventions(model.predict_many(no_rows)) == conventions(theirs.predict_many(no_rows))
+
+
+@each_case_in_frames
+def test_scores_of_rows_are_those_of_score_one(make: Factory, backend: Backend) -> None:
+    model = learn(make(), STREAM)
+    rows = [x for x, _ in STREAM]
+    scores = model.score_many(backend.frame(as_columns(rows, rows[0])))
+    assert scores.to_numpy().tolist() == pytest.approx([model.score_one(x) for x in rows])
+
+
+@pytest.mark.parametrize("kind", batches())
+def test_scores_have_the_conventions_of_labels(kind: str) -> None:
+    X, y = batches()[kind]
+    model = OAUCM()
+    model.learn_many(X, y)
+    scores, labels = conventions(model.score_many(X)), conventions(model.predict_many(X))
+    assert (scores[0], scores[-1]) == (labels[0], labels[-1])
+    if scores[0] != "chunked array":
+        assert scores[1] == "score"
 
 
 @each_family

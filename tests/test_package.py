@@ -19,7 +19,17 @@ from river import base
 import river_oauc
 
 # What a program that only learns should not have to wait for, nor to install.
-HEAVY = {"pandas", "polars", "pyarrow", "matplotlib", "sklearn", "rich", "tqdm"}
+HEAVY = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "sklearn",
+    "rich",
+    "tqdm",
+    "dask",
+    "distributed",
+}
 
 CORE_MODULES = [
     module.name
@@ -48,7 +58,8 @@ def test_importing_the_package_is_light() -> None:
 
 
 def test_no_core_module_is_heavy() -> None:
-    light = [module for module in CORE_MODULES if module != "river_oauc.datasets"]
+    needs_more = ("river_oauc.datasets", "river_oauc.distributed")
+    light = [module for module in CORE_MODULES if not module.startswith(needs_more)]
     assert not modules_after(f"import {', '.join(light)}") & HEAVY
 
 
@@ -87,6 +98,8 @@ def test_core_dependencies() -> None:
 
 @pytest.mark.parametrize("name", ["river_oauc", *CORE_MODULES])
 def test_every_public_name_exists(name: str) -> None:
+    if name.startswith("river_oauc.distributed"):
+        pytest.importorskip("distributed", reason='needs the extra "distributed"')
     module = importlib.import_module(name)
     # A package is a room: its modules have the names.
     assert hasattr(module, "__path__") or module.__all__

@@ -108,7 +108,7 @@ class Partitions:
             with ProgressBar():
                 return result.compute(scheduler=self.scheduler)
         future = client.compute(result)
-        distributed.progress(future, notebook=False)
+        distributed.progress(future, notebook=False, scheduler=client.scheduler.address)
         return future.result()
 
     def _check_readable(self) -> None:

@@ -67,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     # Imported here because they need the extra.
-    from river_oauc.experiments import datasets_command, merging, speed
+    from river_oauc.experiments import datasets_command, distributed_command, merging, speed
     from river_oauc.experiments.compare import command as compare
     from river_oauc.experiments.paper import command as tables
     from river_oauc.experiments.streams import command as streams
@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         ("streams", streams, "learners on real streams, and on the benchmark sets as streams"),
         ("merging", merging, "what is lost if parts are learned apart and added up"),
         ("speed", speed, "what a step of each learner costs"),
+        ("distributed", distributed_command, "learning a table on two processes, and on one"),
         ("datasets", datasets_command, "the paper's benchmark sets, and which of them are here"),
         ("tables", tables, "the paper's tables, computed here and set beside the paper's"),
     ):
