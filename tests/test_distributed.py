@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from river import base, compose, feature_extraction, linear_model, preprocessing
+from test_contract import Factory, each_class
 
 from river_oauc import OAUCM, SparseOAUCM
 from river_oauc.base import OnlineAUCClassifier
@@ -81,21 +82,15 @@ def state(model: Any) -> bytes:
     return pickle.dumps(pickle.loads(pickle.dumps(model)))
 
 
-MODELS: list[Callable[[], OnlineAUCClassifier]] = [SparseOAUCM]
-each_model = pytest.mark.parametrize("make", MODELS)
-
-
-@each_model
-@pytest.mark.parametrize("n_partitions", [1, 2, 5])
-def test_partitions_are_learned_and_merged_two_and_two(
-    make: Callable[[], OnlineAUCClassifier], n_partitions: int
-) -> None:
-    partitions = cut(TABLE.drop(columns="w"), n_partitions)
+@each_class
+def test_partitions_are_learned_and_merged_two_and_two(make: Factory) -> None:
+    partitions = cut(TABLE.drop(columns="w"), 5)
     model = make()
+    before = state(model)
     learned = learn(frame_of(partitions), "y", model)
     assert type(learned) is type(model)
     assert state(learned) == state(by_hand(partitions, make()))
-    assert state(model) == state(make())
+    assert state(model) == before
     assert len(set(scores(learned))) > 1
 
 
