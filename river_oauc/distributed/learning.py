@@ -10,6 +10,8 @@ import dask.dataframe as dd
 import pandas as pd
 from river import base
 
+from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
+from river_oauc.auto.survey import Survey
 from river_oauc.base import OnlineAUCClassifier
 from river_oauc.distributed.partitions import Partitions
 from river_oauc.distributed.scaling import Scaling, Spread, with_spread
@@ -19,21 +21,8 @@ from river_oauc.inputs.vectorizer import Vectorizer
 __all__ = ["learn"]
 
 
-class _Survey(typing.Protocol):
-    """What a first pass over all rows tells; two of them pool by `+=`."""
-
-    def add_frame(self, X: pd.DataFrame, y: typing.Any, w: typing.Any) -> None: ...
-
-
-@typing.runtime_checkable
-class _NeedsSurvey(typing.Protocol):
-    """A classifier that wants to see all rows once before it learns the first of them."""
-
-    def survey(self) -> _Survey: ...
-
-    def prepare(self, survey: _Survey) -> None: ...
-
-    def release(self) -> None: ...
+# They want to see all rows once before they learn the first of them.
+_Surveyor = AutoOAUCM | AutoOKAUCM
 
 
 class _Features(typing.NamedTuple):
@@ -135,10 +124,10 @@ def learn(
         features = features._replace(scalings=[*features.scalings, Scaling(scalers[-1], names)])
     # What the given model has learned must not be learned again in each partition.
     learner = given.clone()
-    if isinstance(learner, _NeedsSurvey):
+    if isinstance(learner, _Surveyor):
         learner.prepare(partitions.total(_survey, features, learner))
     learned = partitions.total(_learned, features, learner)
-    if isinstance(learned, _NeedsSurvey):
+    if isinstance(learned, _Surveyor):
         learned.release()
     return assembled(model, scalers, given + learned)
 
@@ -165,7 +154,7 @@ def _spread(partition: pd.DataFrame, features: _Features) -> Spread:
     return Spread.of(matrix)
 
 
-def _survey(partition: pd.DataFrame, features: _Features, learner: _NeedsSurvey) -> _Survey:
+def _survey(partition: pd.DataFrame, features: _Features, learner: _Surveyor) -> Survey:
     survey = learner.survey()
     survey.add_frame(*features.read(partition))
     return survey
