@@ -53,8 +53,8 @@ def complaints(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     ]
 
 
-def test_there_are_five() -> None:
-    assert [path.name[:3] for path in NOTEBOOKS] == ["01-", "02-", "03-", "04-", "05-"]
+def test_there_are_six() -> None:
+    assert [path.name[:3] for path in NOTEBOOKS] == ["01-", "02-", "03-", "04-", "05-", "06-"]
 
 
 def test_they_are_small() -> None:
