@@ -193,6 +193,22 @@ def test_a_killed_worker_changes_nothing(client: Any, tmp_path: pathlib.Path) ->
     assert state(learned) == state(by_hand(partitions, SparseOAUCM()))
 
 
+def test_a_model_is_sent_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_pickled = 0
+    pickled = SparseOAUCM.__getstate__
+
+    def count(model: SparseOAUCM) -> dict[str, Any]:
+        nonlocal n_pickled
+        n_pickled += 1
+        return pickled(model)
+
+    monkeypatch.setattr(SparseOAUCM, "__getstate__", count)
+    rows = dd.from_pandas(TABLE, npartitions=30)
+    model = learn(rows, "y", SparseOAUCM(), weights="w", scheduler=client)
+    score(rows, model).compute(scheduler=client)
+    assert n_pickled < 10
+
+
 def test_progress_is_shown_if_asked_for(client: Any, capsys: pytest.CaptureFixture[str]) -> None:
     rows = dd.from_pandas(TABLE, npartitions=4)
     quiet = learn(rows, "y", SparseOAUCM(), scheduler="sync")
@@ -531,6 +547,13 @@ def test_models_that_are_refused(model: Any, complaint: str) -> None:
     frame = dd.from_pandas(TABLE, npartitions=2)
     for ask in (lambda: learn(frame, "y", model), lambda: score(frame, model)):
         with pytest.raises(ValueError, match=f"^{complaint}"):
+            ask()
+
+
+@pytest.mark.parametrize("frame", [TABLE, TABLE.to_dict(), dd.from_pandas(TABLE, 2)["x0"]])
+def test_other_frames_are_refused(frame: Any) -> None:
+    for ask in (lambda: learn(frame, "y", OAUCM()), lambda: score(frame, OAUCM())):
+        with pytest.raises(ValueError, match=r"^the frame is a \w+ of .*: it must be a Dask "):
             ask()
 
 

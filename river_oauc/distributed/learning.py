@@ -13,7 +13,7 @@ from river import base
 from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
 from river_oauc.auto.survey import Survey
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.distributed.partitions import Partitions
+from river_oauc.distributed.partitions import Partitions, check_frame
 from river_oauc.distributed.scaling import Scaling, Spread, with_spread
 from river_oauc.distributed.steps import Model, assembled, scaled, taken_apart, values_of
 from river_oauc.inputs.vectorizer import Vectorizer
@@ -137,7 +137,7 @@ def _feature_names(
     target: base.typing.FeatureName,
     weights: base.typing.FeatureName | None,
 ) -> list[base.typing.FeatureName]:
-    columns = list(frame.columns)
+    columns = list(check_frame(frame).columns)
     for role, name in (("target", target), ("weights", weights)):
         if name is not None and name not in columns:
             raise ValueError(f"{role} is {name!r}, and the frame has no such column: {columns}")

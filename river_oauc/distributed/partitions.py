@@ -15,7 +15,7 @@ from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 from river import base
 
-__all__ = ["PartitionError", "Partitions"]
+__all__ = ["PartitionError", "Partitions", "check_frame"]
 
 # What reading a partition can fail with: pyarrow's and pandas' errors are among them. A worker that
 # was killed too often is not.
@@ -26,6 +26,16 @@ Summand = typing.TypeVar("Summand")
 
 class PartitionError(ValueError):
     """What is wrong with a partition, and with which one."""
+
+
+def check_frame(frame: typing.Any) -> dd.DataFrame:
+    """The frame, if it is a Dask DataFrame; or else a ValueError."""
+    if not isinstance(frame, dd.DataFrame):
+        raise ValueError(
+            f"the frame is a {type(frame).__name__} of {type(frame).__module__}: it must be a Dask "
+            "DataFrame; the learn_many and score_many of a model take those that fit in memory"
+        )
+    return frame
 
 
 class Partitions:
@@ -63,7 +73,9 @@ class Partitions:
     ) -> None:
         self.columns = list(columns)
         self.scheduler = scheduler
-        self.progress = sys.stdout.isatty() if progress is None else progress
+        # A process may have been started without an output.
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        self.progress = on_terminal if progress is None else progress
         # Simplified, so that no more columns are read than needed. Full optimisation would join
         # small partitions, and their numbers would not be those that the user knows.
         self._parts: list[Delayed] = frame.simplify().to_delayed(optimize_graph=False)
@@ -83,10 +95,10 @@ class Partitions:
             What is sent to each worker once.
 
         """
-        sent = [dask.delayed(item, traverse=False) for item in shared]
+        sent = [dask.delayed(item, traverse=False) for item in (self.columns, *shared)]
         n_parts = len(self._parts)
         terms = [
-            dask.delayed(_term)(part, self.columns, f"{number} of {n_parts}", of_partition, *sent)
+            dask.delayed(_term)(part, f"{number} of {n_parts}", of_partition, *sent)
             for number, part in enumerate(self._parts)
         ]
         while len(terms) > 1:
@@ -155,9 +167,9 @@ def _plus(a: typing.Any, b: typing.Any) -> typing.Any:
 
 def _term(
     partition: pd.DataFrame,
-    columns: Sequence[base.typing.FeatureName],
     number: str,
     of_partition: Callable[..., Summand],
+    columns: Sequence[base.typing.FeatureName],
     *shared: typing.Any,
 ) -> Summand:
     """What the function makes of a partition; what it refuses is told with its number."""

@@ -12,6 +12,7 @@ import pandas as pd
 from river import compose
 
 from river_oauc.base import OnlineAUCClassifier
+from river_oauc.distributed.partitions import check_frame
 from river_oauc.distributed.scaling import Scaling
 from river_oauc.distributed.steps import scaled, taken_apart
 
@@ -52,7 +53,8 @@ def score(frame: dd.DataFrame, model: OnlineAUCClassifier | compose.Pipeline) ->
 
     """
     scalers, classifier = taken_apart(model)
-    scalings = [Scaling(scaler, list(frame.columns)) for scaler in scalers]
+    columns = list(check_frame(frame).columns)
+    scalings = [Scaling(scaler, columns) for scaler in scalers]
     sent = dask.delayed((scalings, copy.deepcopy(classifier)), traverse=False)
     meta = pd.Series(dtype=float, name="score", index=frame._meta.index)
     return frame.map_partitions(_scores, sent, meta=meta)
