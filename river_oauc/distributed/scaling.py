@@ -53,6 +53,9 @@ class Spread:
     @classmethod
     def of(cls, matrix: FloatArray) -> Spread:
         """The spread of the columns of a matrix."""
+        # In one layout, because the order in which numpy adds depends on it: a table that came from
+        # another process may have another one.
+        matrix = np.ascontiguousarray(matrix)
         n, size = matrix.shape
         mean = matrix.mean(axis=0) if n else np.zeros(size)
         deviations = matrix - mean
