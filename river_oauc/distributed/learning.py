@@ -63,10 +63,10 @@ def learn(
     - All others see the rows once. What a merged model has in common with that of one pass stands
       in the docstrings of the classifiers.
 
-    Partitions should have thousands of rows, for a model forgets nothing of what it learned first,
-    and a partition is where it starts anew; and some of them must have room in the memory of a
-    worker. The partitions are merged in a fixed order: the same frame and model give the same
-    result, bit for bit, whoever computed what and however often.
+    Each partition is learned from nothing, so it should have thousands of rows; a worker needs room
+    for some of them. Partitions have no order: a change from one to the next is not followed. They
+    are merged in a fixed order, and so the same frame and model give the same result, bit for bit,
+    whoever computed what, and however often.
 
     Dask's default scheduler without a `distributed.Client` is threads, which take turns in most of
     the work here; for several cores, make a `Client` first.

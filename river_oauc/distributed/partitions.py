@@ -115,6 +115,7 @@ class Partitions:
         if not self.progress:
             return result.compute(scheduler=self.scheduler)
         get = dask.base.get_scheduler(collections=[result], scheduler=self.scheduler)
+        # Of a cluster it is a method of its client.
         client = getattr(get, "__self__", None)
         if not isinstance(client, distributed.Client):
             with ProgressBar():
