@@ -95,7 +95,7 @@ def test_interrupts_are_ours_until_everything_is_imported_and_then_as_before(
     assert handlers == [before]
 
 
-@pytest.mark.parametrize("command", ["compare", "speed", "datasets", "tables"])
+@pytest.mark.parametrize("command", ["compare", "streams", "speed", "datasets", "tables"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as exit_:
         main([command, "--help"])

@@ -749,7 +749,13 @@ def test_damaged_file_is_not_listed_as_present(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["datasets"], ["compare", "heart"], ["tables", "linear", "--datasets", "segment"]]
+    "arguments",
+    [
+        ["datasets"],
+        ["streams"],
+        ["compare", "heart"],
+        ["tables", "linear", "--datasets", "segment"],
+    ],
 )
 def test_variable_that_names_no_directory_is_said(
     capsys: pytest.CaptureFixture[str],

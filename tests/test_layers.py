@@ -21,6 +21,7 @@ LAYERS = [
         "experiments.compare",
         "experiments.paper",
         "experiments.merging",
+        "experiments.streams",
         "experiments.speed",
         "experiments.datasets_command",
         "experiments.distributed_command",

@@ -6,15 +6,21 @@ Wabbit takes part if it is installed (`pip install vowpalwabbit`).
 
 from __future__ import annotations
 
-import importlib.util
 import os
 
 import numpy as np
 import pytest
 
+from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.experiments.streams.command import examples_of
-from river_oauc.experiments.streams.progress import outcome_of
-from river_oauc.experiments.streams.rivals import OURS, SPARSE_RIVALS, VOWPAL_WABBIT
+from river_oauc.experiments.streams.progress import (
+    auc,
+    auc_in_windows,
+    average_precision,
+    follow,
+    outcome_of,
+)
+from river_oauc.experiments.streams.rivals import MODELS
 
 # How much of each stream.
 LIMITS = {
@@ -24,19 +30,22 @@ LIMITS = {
 }  # fmt: skip
 
 
-def aucs(models, limits):
-    """The AUC of each model on each stream, in percent: a row per stream."""
+def aucs(names):
+    """The AUC of these models behind each of their scalers on each stream: a row per stream."""
+    models = [(name, scaler) for name in names for scaler in MODELS[name].scalers]
     table = []
-    for name, limit in limits.items():
-        examples = examples_of(name, 0, limit or 10**9)
-        table.append([outcome_of(make(0), examples).auc for make in models.values()])
-        print(name, dict(zip(models, np.round(table[-1], 1).tolist(), strict=True)), flush=True)
+    for stream, limit in LIMITS.items():
+        examples = examples_of(stream, 0, limit or 10**9)
+        table.append(
+            [outcome_of(MODELS[name].prepared(scaler, 0), examples).auc for name, scaler in models]
+        )
+        print(stream, dict(zip(models, np.round(table[-1], 1).tolist(), strict=True)), flush=True)
     return np.array(table)
 
 
 @pytest.fixture(scope="module")
 def ours():
-    return aucs({"SparseOAUCM": OURS["SparseOAUCM"]}, LIMITS)
+    return aucs(["SparseOAUCM"])
 
 
 @pytest.mark.slow
@@ -44,20 +53,66 @@ def ours():
 @pytest.mark.parametrize(
     ("rivals", "margin"),
     [
-        (SPARSE_RIVALS, 2.0),
+        (["LR (SGD)", "LR (AdaGrad)", "LR (FTRL)"], 2.0),
         pytest.param(
-            VOWPAL_WABBIT,
+            ["VW (logistic)", "VW (FTRL)", "VW (coin)"],
             0.3,
             marks=pytest.mark.skipif(
-                importlib.util.find_spec("vowpalwabbit") is None,
-                reason="vowpalwabbit is not installed",
+                not MODELS["VW (coin)"].is_here, reason="vowpalwabbit is not installed"
             ),
         ),
     ],
     ids=["river", "Vowpal Wabbit"],
 )
 def test_it_is_above_every_single_rival_on_average(ours, rivals, margin):
-    theirs = aucs(rivals, LIMITS)
+    theirs = aucs(rivals)
     assert ours.mean() > theirs.mean(axis=0).max() + margin
     # bank, where the share of positives climbs, is the one where it is behind by a point.
     assert (theirs.max(axis=1) - ours[:, 0]).max() < 1.2
+
+
+def report(name, scores, labels):
+    """The AUC over a stream and in windows, in percent."""
+    figures = 100.0 * auc(scores, labels), 100.0 * auc_in_windows(scores, labels)
+    print(f"bank, {name}: {figures[0]:.1f}, in windows {figures[1]:.1f}", flush=True)
+    return figures
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+def test_on_bank_the_share_of_positives_is_what_is_ranked():
+    examples = examples_of("bank", 0, 10**9)
+    labels = np.array([y for _, y in examples])
+    # A score that sees no feature: the share of positives among the last hundred.
+    past = np.concatenate([[0], np.cumsum(labels)[:-1]])
+    before = np.concatenate([np.zeros(100), past[:-100]])
+    whole, windows = report("share of the last 100", past - before, labels)
+    assert whole > 78.0
+    assert windows < 52.0
+    figures = {}
+    for cls in (SparseOAUCM, AutoOAUCM, AutoOKAUCM):
+        for prior in ("balanced", "empirical"):
+            scores, _, _ = follow(cls(prior=prior), examples)
+            figures[cls, prior] = report(f"{cls.__name__}({prior})", scores, labels)
+    assert max(windows for _, windows in figures.values()) < 57.0
+    assert figures[SparseOAUCM, "empirical"][0] > figures[SparseOAUCM, "balanced"][0] + 0.5
+    assert figures[AutoOKAUCM, "empirical"][0] > figures[AutoOKAUCM, "balanced"][0] + 10.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+@pytest.mark.skipif(not MODELS["VW (coin)"].is_here, reason="vowpalwabbit is not installed")
+def test_on_w8a_the_top_is_ranked_worse_at_any_time():
+    examples = examples_of("w8a", 0, 10**9)
+    whole, windows = {}, {}
+    for name in ("SparseOAUCM", "VW (coin)"):
+        scores, labels, _ = follow(MODELS[name].prepared("bare", 0), examples)
+        parts = [slice(start, start + 5_000) for start in range(0, len(labels), 5_000)]
+        whole[name] = 100.0 * average_precision(scores, labels)
+        in_windows = [average_precision(scores[own], labels[own]) for own in parts]
+        windows[name] = 100.0 * np.mean(in_windows)
+        print(
+            f"w8a, {name}: {whole[name]:.1f}, in windows of 5,000 {windows[name]:.1f}", flush=True
+        )
+    assert whole["VW (coin)"] > whole["SparseOAUCM"] + 5.0
+    assert windows["VW (coin)"] > windows["SparseOAUCM"] + 5.0

@@ -1,21 +1,52 @@
-"""`river-oauc streams`: its measures against scikit-learn, and runs that are resumed."""
+"""The real streams, and `river-oauc streams`: measures, scalers, ranks, and runs that go on."""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import functools
+import gzip
+import hashlib
+import http.server
+import io
+import itertools
 import json
 import lzma
+import os
+import pickle
+import re
+import threading
+import zipfile
 
+import matplotlib.colors
+import matplotlib.image
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from river_oauc.datasets import DatasetError
 from river_oauc.datasets.streams import STREAMS, RealStream
+from river_oauc.datasets.tables import TableRecipe
 from river_oauc.experiments import cli
+from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.console.figure import DARK, LIGHT
 from river_oauc.experiments.streams import command
-from river_oauc.experiments.streams.progress import auc, auc_in_windows
+from river_oauc.experiments.streams.board import Board
+from river_oauc.experiments.streams.figures import draw_distances
+from river_oauc.experiments.streams.progress import (
+    Outcome,
+    auc,
+    auc_in_windows,
+    outcome_of,
+)
+from river_oauc.experiments.streams.report import to_csv, to_markdown
+from river_oauc.experiments.streams.results import Cell
+from river_oauc.experiments.streams.rivals import MODELS
+from river_oauc.experiments.streams.summary import Best, Group
 
 scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_size=60).filter(
     lambda pairs: len({y for _, y in pairs}) == 2
@@ -57,47 +88,301 @@ def data(tmp_path, monkeypatch):
 
 
 def test_a_narrow_stream_has_its_zeros_and_a_wide_one_none(data):
-    (x, _), *rest = RealStream(STREAMS["usenet1"])
+    (x, _), *rest = RealStream("usenet1")
     assert len(x) == 99
     assert len(rest) == 59
     assert sum(value != 0.0 for value in x.values()) == 4
-    x, _ = next(iter(RealStream(STREAMS["sms_spam"])))
+    x, _ = next(iter(RealStream("sms_spam")))
     assert len(x) == 4
 
 
-def test_a_stream_that_is_not_here_says_where_to_get_it(data):
-    with pytest.raises(DatasetError, match="get cover from https://"):
-        next(iter(RealStream(STREAMS["cover"])))
+def test_a_stream_that_cannot_be_fetched_says_where_to_get_it(data):
+    with pytest.raises(DatasetError, match="get mammography from https://"):
+        next(iter(RealStream("mammography")))
+    with pytest.raises(ValueError, match="no stream 'cove'"):
+        RealStream("cove")
 
 
-def test_a_run_goes_on_where_it_stopped(data, capsys):
-    results, page = data / "results.jsonl", data / "page.md"
-    arguments = ["streams", "--results", str(results), "--models", "LR, Standard", "AutoOAUCM"]
-    assert cli.main([*arguments, "--markdown", str(page)]) == 0
-    assert "| | AutoOAUCM | LR, Standard |\n|---|---|---|\n| sms_spam |" in page.read_text()
-    whole = results.read_text()
+def toy_facts(recipe, text, **others):
+    return dataclasses.replace(
+        STREAMS["abalone19"], recipe=recipe, sha256=hashlib.sha256(text).hexdigest(), **others
+    )
+
+
+TABLE = b'id;sex;size;rings;note\n3;"M";0.50;19;Ab ab c\n1;"F";?;7;cd\n2;"M";1e-9;8;ab\n'
+TEXT = b"-1 2:1 3:1\n-1 1:1e-09 4:1 5:1\n+1 1:0.5 4:1 5:2\n"
+
+
+@pytest.fixture
+def publisher(tmp_path, monkeypatch):
+    """The address of a server of the files in a directory."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    handler = functools.partial(Quiet, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("kind", ["plain", "gz", "zip"])
+def test_a_stream_is_made_from_what_is_published(tmp_path, monkeypatch, publisher, kind):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as members:
+        members.writestr("in/table.csv", TABLE)
+    published = {"plain": TABLE, "gz": gzip.compress(TABLE), "zip": archive.getvalue()}[kind]
+    (tmp_path / "table").write_bytes(published)
+    recipe = TableRecipe(
+        urls=(f"{publisher}/table",),
+        is_positive=lambda row: row[3] == "19",
+        numbers=(2,),
+        names=(1,),
+        texts=(4,),
+        members=("in/table.csv",) if kind == "zip" else (),
+        delimiter=";",
+        n_header=1,
+        order=lambda row: int(row[0]),
+    )
+    monkeypatch.setitem(STREAMS, "abalone19", toy_facts(recipe, TEXT, n_features=6))
+    stream = RealStream("abalone19", directory=tmp_path / "made")
+    assert not stream.is_here
+    examples = list(stream)
+    assert stream.is_here
+    assert lzma.decompress(stream.path.read_bytes()) == TEXT
+    assert [y for _, y in examples] == [False, False, True]
+    assert examples[2][0] == {"1": 0.5, "2": 0.0, "3": 0.0, "4": 1.0, "5": 2.0, "6": 0.0}
+
+    # What has changed since, and what is no archive, is refused, and nothing is left behind.
+    for content in (TABLE.replace(b"0.50", b"0.51"), published[:-30], b"<html>gone</html>"):
+        (tmp_path / "table").write_bytes(content)
+        other = RealStream("abalone19", directory=tmp_path / "other")
+        with pytest.raises(DatasetError, match="refused"):
+            other.download(verbose=False)
+        assert not (tmp_path / "other").exists()
+
+
+def test_what_river_has_comes_through_river(tmp_path, monkeypatch):
+    monkeypatch.delenv("RIVER_OAUC_DATA", raising=False)
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
+    # river knows a whole file by its size.
+    there = property(lambda self: self.path.is_file())
+    monkeypatch.setattr("river.datasets.base.RemoteDataset.is_downloaded", there)
+    (tmp_path / "SMSSpam").mkdir()
+    (tmp_path / "SMSSpam" / "SMSSpamCollection").write_text("ham\tOk lar.. u ok\nspam\tFREE\n")
+    assert RealStream("sms_spam").is_here
+    assert list(RealStream("sms_spam")) == [({"ok": 2, "lar": 1}, False), ({"free": 1}, True)]
+    (tmp_path / "SMTP").mkdir()
+    (tmp_path / "SMTP" / "smtp.csv").write_text("duration,src_bytes,dst_bytes,service\n0.5,1,2,1\n")
+    assert list(RealStream("smtp")) == [({"1": 0.5, "2": 1.0, "3": 2.0}, True)]
+    assert not RealStream("credit_card").is_here
+
+
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_facts_are_those_of_the_files(name):
+    stream, facts = RealStream(name), STREAMS[name]
+    if not stream.is_downloaded or facts.n_samples > 50_000:
+        pytest.skip("the file is not here, or is long")
+    text = lzma.decompress(stream.path.read_bytes())
+    assert hashlib.sha256(text).hexdigest() == facts.sha256
+    lines = text.splitlines()
+    assert len(lines) == facts.n_samples
+    assert sum(line.startswith(b"+1") for line in lines) == facts.n_positives
+    indices = {pair.partition(b":")[0] for line in lines for pair in line.split()[1:]}
+    assert len(indices) <= facts.n_features
+    assert max(map(int, indices)) <= facts.n_features
+    assert pickle.loads(pickle.dumps(stream)).facts is facts
+    assert facts.source in repr(stream)
+
+
+TABLES = [name for name, facts in STREAMS.items() if isinstance(facts.recipe, TableRecipe)]
+
+
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+@pytest.mark.parametrize("name", TABLES)
+def test_recipes_have_the_shape_of_the_files(name):
+    stream, recipe = RealStream(name), STREAMS[name].recipe
+    if not stream.is_downloaded:
+        pytest.skip("the file is not here")
+    last = len(recipe.numbers)
+    with lzma.open(stream.path, "rt") as lines:
+        for line in itertools.islice(lines, 2_000):
+            indices = [int(pair.partition(":")[0]) for pair in line.split()[1:]]
+            others = [index for index in indices if index > len(recipe.numbers)]
+            assert recipe.texts or len(others) <= len(recipe.names)
+            # Names and words are numbered as they turn up.
+            new = [index for index in others if index > last]
+            assert new == list(range(last + 1, last + 1 + len(new)))
+            last += len(new)
+
+
+# The command
+
+
+LINEAR = ["LR (SGD)", "AutoOAUCM", "SparseOAUCM"]
+
+
+def figures(directory):
+    """The cells of a results file without their times."""
+    cells = [json.loads(line) for line in (directory / "streams.jsonl").read_text().splitlines()]
+    return [{key: cell[key] for key in cell if key != "microseconds"} for cell in cells]
+
+
+def untimed(directory, file):
+    """A table without its times."""
+    if file == "streams.csv":
+        lines = csv.DictReader((directory / file).read_text().splitlines())
+        return [{key: line[key] for key in line if key != "microseconds"} for line in lines]
+    return re.sub(r"### µs per example.*?### ", "", (directory / file).read_text(), flags=re.DOTALL)
+
+
+def test_a_killed_run_ends_with_the_same_files(data, capsys):
+    arguments = ["streams", "--models", *LINEAR, "--out"]
+    whole, broken = data / "whole", data / "broken"
+    assert cli.main([*arguments, str(whole)]) == 0
     table = capsys.readouterr().out
-    assert "exact AUC" in table
-    lines = whole.splitlines(keepends=True)
-    assert {json.loads(line)["stream"] for line in lines} == {"usenet1", "sms_spam"}
+    assert "Exact AUC" in table
+    assert "critical difference" in table
     # Killed in the midst of a line.
-    results.write_text("".join(lines[:2]) + lines[2][:20])
-    assert cli.main(arguments) == 0
+    lines = (whole / "streams.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) == 2 + 2 * 4 + 1
+    broken.mkdir()
+    (broken / "streams.jsonl").write_bytes(b"".join(lines[:7]) + lines[7][:-1])
+    assert cli.main([*arguments, str(broken)]) == 0
+    assert figures(broken) == figures(whole)
+    for path in whole.iterdir():
+        if path.suffix == ".png":
+            assert path.read_bytes() == (broken / path.name).read_bytes()
+        elif path.suffix != ".jsonl":
+            assert untimed(broken, path.name) == untimed(whole, path.name)
+    # All is there: nothing is run, and every file is the same.
+    before = {path.name: path.read_bytes() for path in broken.iterdir()}
+    assert cli.main([*arguments, str(broken)]) == 0
+    assert {path.name: path.read_bytes() for path in broken.iterdir()} == before
 
-    def figures(text):
-        cells = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
-        key = ("stream", "model", "seed", "auc", "average_precision")
-        return sorted([cell[name] for name in key] for cell in cells)
 
-    assert figures(results.read_text()) == figures(whole)
+def test_the_catalogue_is_listed(data, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert cli.main(["streams", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == list(STREAMS)
+    (line,) = (line for line in lines if line.startswith("usenet1"))
+    assert line.split()[:6] == ["usenet1", "1,500", "99", "46.67%", "kept", "yes"]
+    assert line.endswith("by hand: http://mlkd.csd.auth.gr/concept_drift.html (none stated)")
+
+
+def test_a_damaged_line_is_named(data, capsys):
+    (data / "streams.jsonl").write_text('{"stream": "usenet1"}\n')
+    assert cli.main(["streams", "--models", "LR (SGD)", "--out", str(data)]) == 2
+    assert "line 1 is damaged" in capsys.readouterr().err
 
 
 def test_without_streams_it_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RIVER_OAUC_DATA", str(tmp_path))
-    assert cli.main(["streams", "--results", str(tmp_path / "x.jsonl")]) == 2
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
+    assert cli.main(["streams", "--out", str(tmp_path / "x")]) == 2
     assert "RIVER_OAUC_DATA" in capsys.readouterr().err
+    monkeypatch.setattr("river_oauc.datasets.streams.RealStream.is_here", True)
+    assert cli.main(["streams", "w8a", "--models", "HAT", "--out", str(tmp_path / "x")]) == 2
+    assert "none of these models runs on w8a" in capsys.readouterr().err
 
 
 def test_what_is_no_time_series_is_shuffled_by_the_seed(data):
     assert command.examples_of("usenet1", 0, 50) == command.examples_of("usenet1", 1, 50)
     assert command.examples_of("sms_spam", 0, 50) != command.examples_of("sms_spam", 1, 50)
+
+
+def outcome(auc, microseconds=1.0):
+    return Outcome(auc, auc, 100.0 - auc, 50.0, microseconds, 1.0)
+
+
+@pytest.fixture
+def group():
+    """Two streams; what is better by AUC is worse by average precision."""
+    scalers = MODELS["LR (SGD)"].scalers
+    means = {
+        ("a", "AutoOAUCM", "bare"): outcome(90.0),
+        ("b", "AutoOAUCM", "bare"): outcome(70.0),
+        **{("a", "LR (SGD)", name): outcome(60.0 + k, k) for k, name in enumerate(scalers)},
+        **{("b", "LR (SGD)", name): outcome(75.0 - k, k) for k, name in enumerate(scalers)},
+    }
+    return Group("Toys", ["a", "b"], ["AutoOAUCM", "LR (SGD)"], means)
+
+
+def test_a_rival_stands_behind_its_best_scaler(group):
+    assert group.best("auc", "a", "LR (SGD)") == Best(63.0, "MaxAbs")
+    assert group.best("average_precision", "a", "LR (SGD)") == Best(40.0, "bare")
+    assert group.best("microseconds", "a", "LR (SGD)") == Best(3.0, "MaxAbs")
+    assert group.ranking("auc").ranks == {"AutoOAUCM": 1.5, "LR (SGD)": 1.5}
+    assert group.losses(0.5) == {"b": {"LR (SGD)": 5.0}}
+    assert group.losses(5.0) == {}
+    page = to_markdown([group], [group])
+    assert "| a | **90.0** | 63.0ᵃ |" in page
+    assert "| b | 70.0 | **75.0** |" in page
+    assert "- b: LR (SGD) +5.0" in page
+    assert "a,LR (SGD),MinMax,62.0000,62.0000,38.0000,50.0000,2.0000,1.0000\n" in to_csv([group])
+
+
+def test_friedman_is_that_of_scipy(group):
+    assert group.chance("auc") is None
+    rng = np.random.default_rng(3)
+    names = ["AutoOAUCM", "AutoOKAUCM", "ARF"]
+    table = rng.normal(size=(10, 3)) + [0.0, 1.0, 2.0]
+    means = {
+        (str(i), name, "bare"): outcome(table[i, j])
+        for i in range(10)
+        for j, name in enumerate(names)
+    }
+    group = Group("Toys", [str(i) for i in range(10)], names, means)
+    ranks = stats.rankdata(-table, axis=1).mean(axis=0)
+    statistic = 12 * 10 / (3 * 4) * (ranks @ ranks - 3 * 4**2 / 4)
+    assert group.chance("auc") == pytest.approx(stats.chi2.sf(statistic, 2), rel=1e-9)
+    assert group.champion == "AutoOKAUCM"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_the_figure_is_a_picture_of_the_page(group, theme):
+    picture = matplotlib.image.imread(io.BytesIO(draw_distances([group], theme)))
+    background = np.array(matplotlib.colors.to_rgb(theme.background))
+    assert picture.shape[1] == 8 * 150
+    np.testing.assert_allclose(picture[0, 0, :3], background, atol=0.01)
+
+
+def test_the_board_shows_what_is_finished():
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with Board(2, console) as board:
+        outcomes = {Cell("a", 10, 0, "LR (SGD)", "MinMax"): outcome(61.5)}
+        board.show("a", outcomes | {Cell("b", 10, 0, "ARF", "bare"): outcome(99.0)})
+        board.advance()
+    text = console.file.getvalue()
+    assert "LR (SGD), MinMax" in text
+    assert "61.5" in text
+    assert "ARF" not in text
+
+
+# Learners from elsewhere
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("VW", "MOA"))])
+def test_learners_from_elsewhere_rank_a_plane(name):
+    model = MODELS[name]
+    if not model.is_here:
+        with pytest.raises(UserError, match="pip install"):
+            model.prepared("bare", 0)
+        pytest.skip("not installed")
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 3))
+    labels = X[:, 0] + 0.3 * X[:, 1] > 0.8
+    examples = [
+        (dict(zip("abc", row, strict=True)), y)
+        for row, y in zip(X.tolist(), labels.tolist(), strict=True)
+    ]
+    result = outcome_of(model.prepared("bare", 0), examples)
+    assert result.auc > 85.0
+    assert result.kilobytes > 0.0

@@ -40,7 +40,7 @@ Downloaded  True
 
 from __future__ import annotations
 
-from river_oauc.datasets.base import BenchmarkDataset, DatasetError, Facts
+from river_oauc.datasets.base import BenchmarkDataset, Facts
 from river_oauc.datasets.libsvm_sets import (
     Australian,
     Diabetes,
@@ -54,6 +54,7 @@ from river_oauc.datasets.libsvm_sets import (
     SVMGuide3,
     Vehicle,
 )
+from river_oauc.datasets.published import DatasetError
 from river_oauc.datasets.segment import Segment
 from river_oauc.datasets.uci_sets import Ionosphere, Magic04, Poker, Satimage, Shuttle, Vowel
 

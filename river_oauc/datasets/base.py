@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import http.client
 import os
 import pathlib
 from collections.abc import Iterator
@@ -13,28 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from river.datasets import base
 
-from river_oauc.datasets import download, libsvm, store
+from river_oauc.datasets import libsvm, store
+from river_oauc.datasets.published import (
+    DatasetError,
+    PublishedDataset,
+    check_directory_variable,
+)
 from river_oauc.datasets.recipes import Recipe
 
-DIRECTORY_VARIABLE = "RIVER_OAUC_DATA"
-
-
-class DatasetError(RuntimeError):
-    """A benchmark set is neither here nor to be had, or its file is not what it should be."""
-
-
-def check_directory_variable() -> None:
-    """Refuse to look for files, or to download them, if the user's directory is not there.
-
-    Raises
-    ------
-    DatasetError
-        If the environment variable `RIVER_OAUC_DATA` is set to what is no directory.
-
-    """
-    shared = os.environ.get(DIRECTORY_VARIABLE)
-    if shared and not os.path.isdir(os.path.expanduser(shared)):
-        raise DatasetError(f"{DIRECTORY_VARIABLE} is {shared}, which is no directory")
+__all__ = ["BenchmarkDataset", "Facts"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +54,7 @@ class Facts:
         return (self.n_samples - self.n_positives) / self.n_positives
 
 
-class BenchmarkDataset(base.FileDataset):
+class BenchmarkDataset(PublishedDataset):
     """Base class of the benchmark sets: binary classification from numeric features.
 
     Iterating gives `(x, y)` pairs. `x` always has all features, zeros included, in the same order,
@@ -96,6 +82,7 @@ class BenchmarkDataset(base.FileDataset):
 
     facts: ClassVar[Facts]
     recipe: ClassVar[Recipe]
+    folder = "datasets"
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         super().__init__(  # type: ignore[no-untyped-call]
@@ -107,14 +94,12 @@ class BenchmarkDataset(base.FileDataset):
         )
 
     @property
-    def path(self) -> pathlib.Path:
-        """The file that will be read; if there is none yet, the one that will be made."""
-        return next((path for path in self._candidates if path.is_file()), self._destination)
+    def _recipe(self) -> Recipe:
+        return self.recipe
 
     @property
-    def is_downloaded(self) -> bool:
-        """Whether there is a file to read, whatever is in it."""
-        return self.path.is_file()
+    def _sha256(self) -> str:
+        return self.facts.sha256
 
     @property
     def is_intact(self) -> bool:
@@ -124,34 +109,6 @@ class BenchmarkDataset(base.FileDataset):
         except DatasetError:
             return False
         return True
-
-    def download(self, verbose: bool = True) -> None:
-        """Make the file from the published ones, even if there is a file already.
-
-        Parameters
-        ----------
-        verbose
-            Whether to tell the progress on the standard error.
-
-        Raises
-        ------
-        DatasetError
-            If a published file cannot be had, if what comes is not the right data, or if the file
-            cannot be written. Nothing is left behind then.
-
-        """
-        origins = self._origins
-        sources = [self._load(origin, verbose) for origin in origins]
-        try:
-            text = self.recipe.canonical_text(sources)
-        except ValueError as error:
-            raise self._refusal(origins, f"not of the expected form ({error})") from error
-        if not store.is_canonical(text, self.facts.sha256):
-            raise self._refusal(origins, "the set made from it has another sha256")
-        try:
-            store.write(self._destination, text)
-        except OSError as error:
-            raise DatasetError(f"{self._destination} cannot be written: {error}") from error
 
     def to_numpy(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """The whole set as arrays; it is downloaded if there is no file.
@@ -186,28 +143,6 @@ class BenchmarkDataset(base.FileDataset):
         content["Downloaded"] = str(self.is_downloaded)
         return content
 
-    @property
-    def _destination(self) -> pathlib.Path:
-        """The file that a download makes."""
-        if self.directory is not None:
-            return pathlib.Path(self.directory, self.filename)
-        # As river's `get_data_home`, which however creates the directory: looking should not.
-        home = os.environ.get("RIVER_DATA", os.path.join("~", "river_data"))
-        return pathlib.Path(os.path.expanduser(home), type(self).__name__, self.filename)
-
-    @property
-    def _candidates(self) -> list[pathlib.Path]:
-        """The files to read from, the preferred one first."""
-        shared = os.environ.get(DIRECTORY_VARIABLE)
-        if shared and self.directory is None:
-            directory = pathlib.Path(os.path.expanduser(shared))
-            return [
-                directory / self.filename,
-                directory / "datasets" / self.filename,
-                self._destination,
-            ]
-        return [self._destination]
-
     def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """The features and the labels in one of the candidates."""
         return libsvm.parse(self._text(path), self.facts.n_features)
@@ -220,33 +155,3 @@ class BenchmarkDataset(base.FileDataset):
             raise DatasetError(
                 f"{path} cannot be used: {error}. Delete it to have it downloaded again."
             ) from error
-
-    @property
-    def _origins(self) -> list[pathlib.Path | str]:
-        """The published files: where somebody has put them on the disk, else their URLs."""
-        by_hand = [self._destination.with_name(filename) for filename in self.recipe.filenames]
-        return [
-            path if path.is_file() else url
-            for path, url in zip(by_hand, self.recipe.urls, strict=True)
-        ]
-
-    def _load(self, origin: pathlib.Path | str, verbose: bool) -> bytes:
-        """The content of one published file."""
-        try:
-            if isinstance(origin, pathlib.Path):
-                return origin.read_bytes()
-            return download.fetch(origin, verbose)
-        except (OSError, http.client.HTTPException) as error:
-            raise DatasetError(
-                f"{origin} cannot be loaded: {str(error).strip()}. By hand: put "
-                f"{' and '.join(self.recipe.filenames)} as published, or the ready "
-                f"{self.filename}, into {self._destination.parent}; or set {DIRECTORY_VARIABLE} "
-                f"to a directory that has {self.filename}."
-            ) from error
-
-    def _refusal(self, origins: list[pathlib.Path | str], reason: str) -> DatasetError:
-        return DatasetError(
-            f"{' and '.join(map(str, origins))} refused: {reason}. By hand: put the ready "
-            f"{self.filename}, whose text has the sha256 {self.facts.sha256}, into "
-            f"{self._destination.parent}; or set {DIRECTORY_VARIABLE} to a directory that has it."
-        )

@@ -7,7 +7,7 @@ import argparse
 from rich.console import Console
 
 from river_oauc.datasets import BENCHMARKS, BenchmarkDataset
-from river_oauc.datasets.base import DIRECTORY_VARIABLE, check_directory_variable
+from river_oauc.datasets.published import DIRECTORY_VARIABLE, check_directory_variable
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import print_table, say
 

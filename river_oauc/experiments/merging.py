@@ -92,7 +92,7 @@ def _sets_of(model: str) -> Sequence[str]:
 
 def _examples(name: str, seed: int, limit: int) -> list[Example]:
     source: Iterable[Example]
-    source = RealStream(STREAMS[name]) if name in STREAMS else BENCHMARKS[name]()
+    source = RealStream(name) if name in STREAMS else BENCHMARKS[name]()
     examples = list(source)
     random.Random(seed).shuffle(examples)
     return examples[:limit]

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import io
 import warnings
+from dataclasses import dataclass
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-__all__ = ["GREY", "LINE", "TEXT", "new_figure", "to_png"]
+__all__ = ["DARK", "GREY", "LIGHT", "LINE", "TEXT", "Theme", "new_figure", "to_png"]
 
 TEXT, GREY, LINE = "#262626", "#595959", "#E5E5E5"
 
 
-def new_figure(width: float, height: float) -> Figure:
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a page that a figure goes with."""
+
+    text: str
+    grey: str
+    line: str
+    background: str
+
+
+LIGHT = Theme(TEXT, GREY, LINE, "white")
+DARK = Theme("#E6EDF3", "#A6B0BA", "#30363D", "#0D1117")
+
+
+def new_figure(width: float, height: float, theme: Theme = LIGHT) -> Figure:
     """An empty figure that opens no window, whatever backend matplotlib is set to."""
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    figure = Figure(
+        figsize=(width, height), dpi=150, layout="constrained", facecolor=theme.background
+    )
     FigureCanvasAgg(figure)
     return figure
 

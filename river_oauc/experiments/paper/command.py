@@ -10,8 +10,8 @@ import pathlib
 from rich.console import Console
 
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.base import check_directory_variable
 from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.published import check_directory_variable
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.experiments.paper.methods import TABLES
@@ -127,7 +127,8 @@ def run(args: argparse.Namespace) -> int:
 def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
     """Write the tables and the figures; returns the files."""
     # Heavy, and of no use to the other commands.
-    from river_oauc.experiments.paper.figures import draw_dots, draw_ranks
+    from river_oauc.experiments.paper.figures import draw_dots
+    from river_oauc.experiments.rank_diagram import draw_ranks
 
     name = summary.table.name
     contents = {

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from river_oauc.experiments.paper.protocol import N_FOLDS, PAPER_RUNS
 from river_oauc.experiments.paper.reported import SOURCES
-from river_oauc.experiments.paper.significance import LEVEL
 from river_oauc.experiments.paper.summary import Summary, describe
+from river_oauc.experiments.ranking import LEVEL
 
 __all__ = ["to_csv", "to_markdown"]
 

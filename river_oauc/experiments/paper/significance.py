@@ -1,19 +1,13 @@
-"""Which differences are real: paired tests over the runs, and average ranks over the sets."""
+"""Which differences are real: paired tests over the runs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from river_oauc.inputs.arrays import FloatArray
-
-__all__ = ["LEVEL", "Ranking", "holm", "paired_tests", "rank"]
-
-LEVEL = 0.05
+__all__ = ["holm", "paired_tests"]
 
 
 def paired_tests(aucs: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
@@ -65,69 +59,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
         corrected[index] = largest
     return corrected
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """The average ranks of some methods over some sets.
-
-    Parameters
-    ----------
-    ranks
-        The average rank of each method, the best one first.
-    critical_difference
-        The least difference of two average ranks that is significant at the level of 5 %, after
-        Nemenyi.
-    n_sets
-        The number of sets.
-
-    """
-
-    ranks: dict[str, float]
-    critical_difference: float
-    n_sets: int
-
-    @property
-    def cliques(self) -> list[list[str]]:
-        """The largest groups of methods, two or more, that do not differ significantly.
-
-        Examples
-        --------
-        >>> ranking = Ranking({"a": 1.0, "b": 1.9, "c": 2.8, "d": 4.3}, 1.0, n_sets=10)
-        >>> ranking.cliques
-        [['a', 'b'], ['b', 'c']]
-
-        """
-        names, values = list(self.ranks), list(self.ranks.values())
-        groups: list[list[str]] = []
-        last_end = 0
-        for start, best in enumerate(values):
-            end = sum(value <= best + self.critical_difference for value in values)
-            if end > last_end and end - start > 1:
-                groups.append(names[start:end])
-            last_end = max(last_end, end)
-        return groups
-
-
-def rank(means: Mapping[str, Sequence[float]]) -> Ranking:
-    """The ranking of two or more methods by their mean AUC on each set, a tie sharing its ranks.
-
-    Parameters
-    ----------
-    means
-        The mean AUC on each set, the same sets in the same order for each method.
-
-    Examples
-    --------
-    >>> rank({"a": [0.8, 0.7, 0.9], "b": [0.9, 0.8, 0.9]}).ranks
-    {'b': 1.167, 'a': 1.833}
-
-    """
-    matrix: FloatArray = np.array(list(means.values()))
-    n_methods, n_sets = matrix.shape
-    average = stats.rankdata(-matrix, axis=0).mean(axis=1).tolist()
-    ranks = dict(sorted(zip(means, average, strict=True), key=lambda item: item[1]))
-    quantile = float(stats.studentized_range.ppf(1.0 - LEVEL, n_methods, np.inf)) / math.sqrt(2.0)
-    return Ranking(
-        ranks, quantile * math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets)), n_sets
-    )

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from river_oauc.experiments.paper.methods import Setting, Table
 from river_oauc.experiments.paper.protocol import Cell, Outcome
 from river_oauc.experiments.paper.reported import Reported, reported
-from river_oauc.experiments.paper.significance import LEVEL, Ranking, paired_tests, rank
+from river_oauc.experiments.paper.significance import paired_tests
+from river_oauc.experiments.ranking import LEVEL, Ranking, rank
 
 __all__ = ["Entry", "Summary", "describe", "summarise"]
 

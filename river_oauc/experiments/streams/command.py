@@ -5,182 +5,245 @@ from __future__ import annotations
 import argparse
 import functools
 import itertools
-import json
 import operator
 import pathlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import Any
 
-import numpy as np
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.published import check_directory_variable
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
-from river_oauc.experiments.console.terminal import (
-    positive_int,
-    print_table,
-    progress_bar,
-    say,
-)
+from river_oauc.experiments.console.terminal import positive_int, print_table, say
 from river_oauc.experiments.models import Example
+from river_oauc.experiments.streams.board import Board
 from river_oauc.experiments.streams.progress import outcome_of
-from river_oauc.experiments.streams.rivals import (
-    OURS,
-    RIVALS,
-    SPARSE_RIVALS,
-    VOWPAL_WABBIT,
+from river_oauc.experiments.streams.report import (
+    LEGEND,
+    RANKED,
+    ranks_text,
+    rows,
+    to_csv,
+    to_markdown,
 )
+from river_oauc.experiments.streams.results import Cell, ResultsFile
+from river_oauc.experiments.streams.rivals import MODELS
+from river_oauc.experiments.streams.summary import COSTS, MEASURES, Group, Means, means
 
 __all__ = ["add_arguments", "examples_of", "run"]
 
-_MODELS = OURS | RIVALS | SPARSE_RIVALS | VOWPAL_WABBIT
-_MEASURES = {
-    "auc": "exact AUC",
-    "auc_in_windows": "AUC in windows of 500",
-    "average_precision": "average precision",
-    "precision_at_top": "precision among the top 1 %",
-    "microseconds": "µs per example",
-    "kilobytes": "memory, KiB",
-}
+DEFAULT_OUT = pathlib.Path("river-oauc-streams")
+# Long and wide streams are left to the learners whose steps cost little: those with thousands of
+# features, and two whose point comes after 10,000 examples. kdd99_10 has four positives before
+# that, and in bank the share of positives climbs to the end.
+LONG = frozenset(
+    {name for name, facts in STREAMS.items() if facts.is_sparse} | {"bank", "kdd99_10"}
+)
+LIMIT, LONG_LIMIT = 10_000, 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument(
-        "streams", nargs="*", metavar="STREAM", help="streams or benchmark sets (all that are here)"
+    """Declare what `river-oauc streams` takes."""
+    parser.description = (
+        "Send our learners and others, each behind the scalers that people would try, through real "
+        "streams: every example is predicted, then learned. Every finished run is kept in a file: "
+        "stopped or killed, the same command goes on where it was."
     )
-    parser.add_argument("--models", nargs="+", metavar="MODEL", default=[*OURS, *RIVALS])
     parser.add_argument(
-        "--limit", type=positive_int, default=10_000, help="examples per stream (%(default)s)"
+        "streams",
+        nargs="*",
+        metavar="STREAM",
+        help=f"streams, downloaded if need be, or benchmark sets (default: the streams that are "
+        f"here); {', '.join(STREAMS)}",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="only list the streams: what they are, and where"
+    )
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        metavar="MODEL",
+        help=f"which models (default: all that are installed): {', '.join(MODELS)}",
+    )
+    parser.add_argument(
+        "--limit",
+        type=positive_int,
+        metavar="N",
+        help=f"examples per stream (default: {LIMIT:,}, and {LONG_LIMIT:,} of long and wide ones, "
+        "where forests would take hours and do not run)",
     )
     parser.add_argument(
         "--seeds",
         type=functools.partial(positive_int, at_most=1_000),
         default=1,
-        help="shuffles of what is no time series, and seeds of the models (%(default)s)",
+        metavar="N",
+        help="shuffles of what is no time series, and seeds of the models (default: 1)",
     )
     parser.add_argument(
-        "--results", type=pathlib.Path, default=pathlib.Path("streams.jsonl"),
-        help="file of finished runs, which the command goes on with (%(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--markdown", type=pathlib.Path, help="file to write the tables to, as Markdown"
+        "--out",
+        type=pathlib.Path,
+        default=DEFAULT_OUT,
+        metavar="DIR",
+        help=f"where results, tables and figures go (default: {DEFAULT_OUT})",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is missing, and print the tables."""
-    console = Console()
+    """Run what is missing, then print the tables and write them and the figures."""
+    check_directory_variable()
+    if args.list:
+        return _list()
     names = (
         known_names("stream", args.streams, [*STREAMS, *BENCHMARKS]) if args.streams else _present()
     )
-    models = known_names("model", args.models, [*_MODELS])
-    done = read_results(args.results)
+    models = known_names("model", args.models, MODELS)
+    if not args.models:
+        models = [name for name in models if MODELS[name].is_here]
+    args.out.mkdir(parents=True, exist_ok=True)
     cells = [
-        (name, seed, model)
+        Cell(name, _n_examples(name, args.limit), seed, model, scaler)
         for name in names
         for seed in range(args.seeds)
-        for model in models
-        if (name, args.limit, model, seed) not in done
+        for model in _models_on([name], models)
+        for scaler in MODELS[model].scalers
     ]
-    with progress_bar("streams") as bar, args.results.open("a", encoding="utf-8") as lines:
-        # A run that was killed may have left half a line.
-        lines.write("" if _ends_a_line(args.results) else "\n")
-        task = bar.add_task("", total=len(cells))
-        # A stream is read once for all models: some take longer to read than to learn.
-        for (name, seed), own in itertools.groupby(cells, key=operator.itemgetter(0, 1)):
-            examples = examples_of(name, seed, args.limit)
-            for *_, model in own:
-                with threadpool_limits(1):
-                    outcome = outcome_of(_MODELS[model](seed), examples)
-                line = {"stream": name, "limit": args.limit, "model": model, "seed": seed}
-                lines.write(json.dumps(line | asdict(outcome)) + "\n")
-                lines.flush()
-                bar.advance(task)
-    results = read_results(args.results)
-    tables = {
-        title: _rows(results, names, models, args, measure) for measure, title in _MEASURES.items()
-    }
-    for title, rows in tables.items():
-        say(console, f"\n{title}")
-        print_table(console, rows, bold=tuple(OURS))
-    if args.markdown is not None:
-        replace_file(args.markdown, "\n".join(map(_markdown, tables, tables.values())).encode())
+    if not cells:
+        raise UserError(f"none of these models runs on {', '.join(names)}")
+    with ResultsFile(args.out / "streams.jsonl") as results:
+        _run_missing(cells, results)
+        outcomes = means(results.outcomes, cells)
+
+    _report(names, models, outcomes, args.out)
     return 0
 
 
-def _markdown(title: str, rows: list[list[str]]) -> str:
-    """A table with a row per stream and a column per model, the highest figure in bold."""
-    (_, *names), *models = rows
-    lines = ["| | " + " | ".join(model for model, *_ in models) + " |"]
-    lines.append("|---" * (len(models) + 1) + "|")
-    for name, *cells in zip(names, *(figures for _, *figures in models), strict=True):
-        largest = max(cells, key=float)
-        cells = [f"**{cell}**" if cell == largest else cell for cell in cells]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return f"## {title}\n\n" + "\n".join(lines) + "\n"
+def _list() -> int:
+    """Print the catalogue."""
+    table = [["stream", "rows", "features", "positives", "order", "here", "positive", "from"]]
+    for name, facts in STREAMS.items():
+        fetched = "river" if facts.river else "download" if facts.recipe else "by hand"
+        table.append(
+            [
+                name,
+                f"{facts.n_samples:,}",
+                f"{facts.n_features:,}",
+                f"{facts.share:.2%}",
+                "kept" if facts.is_ordered else "shuffled",
+                "yes" if RealStream(name).is_here else "-",
+                facts.positive,
+                f"{fetched}: {facts.source} ({facts.licence})",
+            ]
+        )
+    print_table(Console(), table)
+    return 0
+
+
+def _run_missing(cells: Sequence[Cell], results: ResultsFile) -> None:
+    missing = [cell for cell in cells if cell not in results.outcomes]
+    with Board(len(missing)) as board:
+        # A stream is read once for all models: some take longer to read than to learn.
+        for (name, size, seed), own in itertools.groupby(missing, operator.itemgetter(0, 1, 2)):
+            examples = examples_of(name, seed, size)
+            for cell in own:
+                board.show(name, results.outcomes)
+                with threadpool_limits(1):
+                    # No name for the model: it would live on beside the next one.
+                    outcome = outcome_of(MODELS[cell.model].prepared(cell.scaler, seed), examples)
+                results.add(cell, outcome)
+                board.advance()
+
+
+def _report(
+    names: Sequence[str], models: Sequence[str], outcomes: Means, directory: pathlib.Path
+) -> None:
+    """Print the tables, and write them and the figures."""
+    sections = (
+        ("Streams that all learners run on", [name for name in names if name not in LONG]),
+        ("Long and wide streams", [name for name in names if name in LONG]),
+        ("All streams together", names),
+    )
+    *groups, everywhere = (
+        Group(title, own, _models_on(own, models), outcomes) for title, own in sections
+    )
+    groups = [group for group in groups if group.streams and group.models]
+    # Two kinds of streams also have a common ranking, of the models that run on both.
+    both = [everywhere] if len(groups) == 2 else []
+    ranked = [group for group in (*groups, *both) if group.is_ranked]
+    console = Console()
+    ours = [name for name in models if MODELS[name].ours]
+    for group in groups:
+        for measure, title in (MEASURES | COSTS).items():
+            say(console, f"\n{group.title}. {title}")
+            print_table(console, rows(group, measure), bold=ours)
+    say(console, f"\n{LEGEND}")
+    for group in ranked:
+        for measure in RANKED:
+            say(console, f"\n{ranks_text(group, measure)}")
+    say(console, "")
+    contents = {
+        "streams.md": to_markdown(groups, ranked).encode(),
+        "streams.csv": to_csv(groups).encode(),
+        **_figures([group for group in groups if group.is_ranked]),
+    }
+    for file, content in contents.items():
+        replace_file(directory / file, content)
+        say(console, f"{directory / file}")
+
+
+def _figures(groups: Sequence[Group]) -> dict[str, bytes]:
+    """The figures by the names of their files, for light pages and for dark ones."""
+    # Heavy, and of no use to the other commands.
+    from river_oauc.experiments.console.figure import DARK, LIGHT
+    from river_oauc.experiments.rank_diagram import draw_ranks
+    from river_oauc.experiments.streams.figures import draw_distances
+
+    figures = {}
+    for suffix, theme in (("", LIGHT), ("-dark", DARK)) if groups else ():
+        figures[f"streams{suffix}.png"] = draw_distances(groups, theme)
+        for number, group in enumerate(groups, start=1):
+            title = f"{group.title}: average rank by AUC, 1 is best"
+            ranking = group.ranking("auc")
+            figures[f"ranks-{number}{suffix}.png"] = draw_ranks(ranking, title, theme)
+    return figures
 
 
 def _present() -> list[str]:
-    """The real streams whose files are here."""
-    present = [name for name, facts in STREAMS.items() if RealStream(facts).path is not None]
+    """The real streams that are here."""
+    present = [name for name in STREAMS if RealStream(name).is_here]
     if not present:
-        raise UserError("no stream is here: set RIVER_OAUC_DATA to a directory that has some")
+        raise UserError(
+            "no stream is here: name some to have them downloaded, or set RIVER_OAUC_DATA to a "
+            "directory that has some"
+        )
     return present
+
+
+def _models_on(names: Sequence[str], models: Sequence[str]) -> list[str]:
+    """Those of the models that run on all of these streams."""
+    only_short = LONG.isdisjoint(names)
+    return [model for model in models if only_short or MODELS[model].for_long]
+
+
+def _n_examples(name: str, limit: int | None) -> int:
+    """How many examples of a stream are learned."""
+    n_samples = (STREAMS[name] if name in STREAMS else BENCHMARKS[name].facts).n_samples
+    return min(n_samples, limit or (LONG_LIMIT if name in LONG else LIMIT))
 
 
 def examples_of(name: str, seed: int, limit: int) -> list[Example]:
     """The first examples of a stream, or of a shuffled set."""
     examples: Iterable[Example]
     if name in STREAMS:
-        facts = STREAMS[name]
-        examples, is_ordered = RealStream(facts), facts.is_ordered
+        examples, is_ordered = RealStream(name), STREAMS[name].is_ordered
     else:
         examples, is_ordered = BENCHMARKS[name](), False
     if is_ordered:
-        return [example for example, _ in zip(examples, range(limit), strict=False)]
+        return list(itertools.islice(examples, limit))
     shuffled = list(examples)
     random.Random(seed).shuffle(shuffled)
     return shuffled[:limit]
-
-
-def read_results(path: pathlib.Path) -> dict[tuple[str, int, str, int], dict[str, Any]]:
-    """The finished runs; a last line that is cut short does not count."""
-    results = {}
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                cell = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            results[cell["stream"], cell["limit"], cell["model"], cell["seed"]] = cell
-    return results
-
-
-def _ends_a_line(path: pathlib.Path) -> bool:
-    text = path.read_bytes()
-    return not text or text.endswith(b"\n")
-
-
-def _rows(
-    results: dict[tuple[str, int, str, int], dict[str, Any]],
-    names: Sequence[str],
-    models: Sequence[str],
-    args: argparse.Namespace,
-    measure: str,
-) -> list[list[str]]:
-    """A row per model and a column per stream, with the means over the seeds, and their mean."""
-    rows = [["", *names, "mean"]]
-    for model in models:
-        means = [
-            np.mean([results[name, args.limit, model, seed][measure] for seed in range(args.seeds)])
-            for name in names
-        ]
-        rows.append([model, *(f"{mean:.1f}" for mean in (*means, np.mean(means)))])
-    return rows

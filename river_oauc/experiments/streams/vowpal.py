@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
 from river_oauc.experiments.console.errors import UserError
 
-__all__ = ["VowpalWabbit"]
+__all__ = ["IS_HERE", "VowpalWabbit"]
+
+IS_HERE = importlib.util.find_spec("vowpalwabbit") is not None
 
 
 class VowpalWabbit:
@@ -21,10 +24,10 @@ class VowpalWabbit:
     """
 
     def __init__(self, options: str) -> None:
-        try:
-            from vowpalwabbit import pyvw  # type: ignore[import-not-found]
-        except ImportError:
-            raise UserError("Vowpal Wabbit is not here: pip install vowpalwabbit") from None
+        if not IS_HERE:
+            raise UserError("Vowpal Wabbit is not here: pip install vowpalwabbit")
+        from vowpalwabbit import pyvw
+
         self._workspace: Any = pyvw.Workspace(f"--quiet -b 24 {options}")
 
     def _text(self, x: dict[Any, Any], label: str = "") -> str:
