@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# First, as it decides from where the others are loaded.
+from river_oauc.loading import compiled as compiled
+
+# isort: split
 from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
 from river_oauc.kernel.koil import KOIL
 from river_oauc.kernel.okauc import OKAUCM, OKAUCS

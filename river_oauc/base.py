@@ -13,8 +13,8 @@ from river.utils import dataframe
 from river_oauc.calibration import Calibration
 from river_oauc.inputs.arrays import BoolArray, FloatArray
 from river_oauc.inputs.frames import read_labels, read_weights
-from river_oauc.inputs.labels import parse_label, parse_weight
 from river_oauc.inputs.limits import Features
+from river_oauc.learner import Learner
 
 if typing.TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -27,9 +27,6 @@ __all__ = ["FORMAT", "OnlineAUCClassifier"]
 # translates the older ones.
 FORMAT = 1
 
-# The weight of an example that is given none: this very object needs no check.
-_UNIT = 1.0
-
 
 class _Lock(type(threading.RLock())):  # type: ignore[misc]
     """A lock of which every copy is a new one."""
@@ -38,7 +35,7 @@ class _Lock(type(threading.RLock())):  # type: ignore[misc]
         return _Lock, ()
 
 
-class OnlineAUCClassifier(base.MiniBatchClassifier):
+class OnlineAUCClassifier(Learner, base.MiniBatchClassifier):
     """Base of the classifiers that learn a score.
 
     It knows labels, importance weights, probabilities, pickles and threads, and nothing of how an
@@ -65,8 +62,9 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         self._lock = _Lock()
 
     def __getstate__(self) -> dict[str, typing.Any]:
-        state = {"_format": FORMAT, **vars(self)}
-        del state["_lock"]
+        fields = {name: getattr(self, name) for name in self.__fields__}
+        state = {"_format": FORMAT, **fields, **vars(self)}
+        state.pop("_lock", None)
         return state
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
@@ -160,6 +158,27 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         # a scaler in front of it learns a whole batch before it transforms the first row.
         return {"check_learn_many_matches_learn_one"}
 
+    def clone(
+        self, new_params: dict[str, typing.Any] | None = None, include_attributes: bool = False
+    ) -> typing.Self:
+        """A new model with the same parameters.
+
+        Parameters
+        ----------
+        new_params
+            Parameters to be others, by name.
+        include_attributes
+            Whether to copy what has been learned as well.
+
+        """
+        twin: typing.Self = super().clone(new_params, include_attributes)
+        if include_attributes:
+            # What river does with the dict of an object.
+            for name in self.__fields__:
+                if name not in self._get_params():
+                    setattr(twin, name, copy.deepcopy(getattr(self, name)))
+        return twin
+
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
         """Change parameters in place: those that the class allows, to what `__init__` allows.
 
@@ -174,62 +193,6 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         base.Base.mutate(trial, new_attrs)
         trial.clone()
         super().mutate(new_attrs)
-
-    def learn_one(self, x: Features, y: base.typing.ClfTarget, w: float = _UNIT) -> None:
-        """Update the model with the features `x` and the label `y`.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        y
-            A label: a boolean, 0 or 1, or -1 or 1.
-        w
-            Importance of the example. It multiplies the gradient of the example's loss, and its
-            weight in whatever is averaged. An example of weight 0 changes nothing.
-
-        """
-        positive = y if y is True or y is False else parse_label(y)
-        if w is not _UNIT:
-            w = parse_weight(w)
-        # Not by `with`, which takes twice as long.
-        lock = self._lock
-        lock.acquire()
-        try:
-            self._learn_example(x, positive, w)
-        finally:
-            lock.release()
-
-    def score_one(self, x: Features) -> float:
-        """The score of `x`: the higher, the more likely a positive. It ranks, and has no unit.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-
-        """
-        with self._lock:
-            return self._score_example(x)
-
-    def predict_proba_one(
-        self, x: Features, **kwargs: typing.Any
-    ) -> dict[base.typing.ClfTarget, float]:
-        """The probability of each label for a dictionary of features `x`.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-
-        """
-        lock = self._lock
-        lock.acquire()
-        try:
-            p = self._calibration.probability(self._score_example(x))
-        finally:
-            lock.release()
-        return {False: 1.0 - p, True: p}
 
     def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries = 1.0) -> None:
         """Update the model with each row of `X` in turn, exactly as `learn_one` would.

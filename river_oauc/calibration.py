@@ -9,6 +9,7 @@ import numpy as np
 
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_choice
+from river_oauc.inputs.records import Record
 
 __all__ = ["Calibration", "ScoreStatistics"]
 
@@ -29,7 +30,7 @@ _SMALLEST_DEVIATION = 1e-150
 _RECENT, _MEMORY = 30, 100
 
 
-class Calibration:
+class Calibration(Record):
     """The posterior of two Gaussian classes of scores with one variance.
 
     With class means m₊ and m₋ and variance s² of the scores, the probability of a positive is the
@@ -58,6 +59,8 @@ class Calibration:
     [0.119, 0.5, 0.881]
 
     """
+
+    __fields__ = ("prior", "slope", "midpoint", "log_odds")
 
     def __init__(self, prior: str = "balanced") -> None:
         check_choice("prior", prior, ("balanced", "empirical"))
@@ -117,7 +120,7 @@ class Calibration:
         return probabilities
 
 
-class ScoreStatistics:
+class ScoreStatistics(Record):
     """Running means and variances of the scores of two classes.
 
     For a learner from which they cannot be read off. The score of an example counts as it was
@@ -138,6 +141,8 @@ class ScoreStatistics:
     0.5
 
     """
+
+    __fields__ = ("_mean_square", "_negative", "_positive")
 
     def __init__(self) -> None:
         self._mean_square = 0.0
@@ -181,8 +186,10 @@ class ScoreStatistics:
             )
 
 
-class _ClassScores:
+class _ClassScores(Record):
     """The number of scores of a class, and their recent mean and variance."""
+
+    __fields__ = ("n", "mean", "variance")
 
     def __init__(self) -> None:
         self.n = 0

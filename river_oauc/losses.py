@@ -13,14 +13,21 @@ model, or arrays, for a stack of models.
 
 from __future__ import annotations
 
+import math
 import typing
-from math import hypot, sqrt
 
 import numpy as np
 
 from river_oauc.inputs.arrays import FloatArray
 
-__all__ = ["psi_m", "psi_m_coefficients", "psi_s", "psi_s_coefficients"]
+__all__ = [
+    "psi_m",
+    "psi_m_coefficients",
+    "psi_m_pair",
+    "psi_s",
+    "psi_s_coefficients",
+    "psi_s_pair",
+]
 
 Number = typing.TypeVar("Number", float, FloatArray)
 
@@ -41,7 +48,7 @@ def psi_m(margin: Number, variance: Number) -> Number:
     b = 1.0 - margin
     # For b < 0 the sum b + r cancels; variance / (r - b) is the same and does not.
     if isinstance(b, float):
-        r = hypot(b, sqrt(variance))
+        r = math.hypot(b, math.sqrt(variance))
         return 0.5 * variance / (r - b) if b < 0.0 else 0.5 * (b + r)
     r = np.hypot(b, np.sqrt(variance))
     return np.where(b < 0.0, 0.5 * variance / np.where(b < 0.0, r - b, 1.0), 0.5 * (b + r))
@@ -54,20 +61,26 @@ def psi_m_coefficients(margin: Number, variance: Number) -> tuple[Number, Number
     by the variance, and is smooth where all margins are equal but not 1. Where they are all exactly
     1 the loss has a kink: there pull is one half and spread is nothing.
     """
+    if isinstance(margin, float):
+        return psi_m_pair(margin, variance)
     b = 1.0 - margin
-    # For b < 0 the sum 1 + b/r cancels; variance / (r (r - b)) is the same and does not.
-    if isinstance(b, float):
-        r = hypot(b, sqrt(variance))
-        if r == 0.0:
-            return 0.5, 0.0
-        if b < 0.0:
-            return 0.5 * variance / r / (r - b), 0.5 / r
-        return 0.5 + 0.5 * b / r, 0.5 / r
     r = np.hypot(b, np.sqrt(variance))
     kink = r == 0.0
     r = np.where(kink, 1.0, r)
     pull = np.where(b < 0.0, 0.5 * variance / r / (r + np.abs(b)), 0.5 + 0.5 * b / r)
     return pull, np.where(kink, 0.0, 0.5 / r)
+
+
+def psi_m_pair(margin: float, variance: float) -> tuple[float, float]:
+    """`psi_m_coefficients` of floats."""
+    b = 1.0 - margin
+    r = math.hypot(b, math.sqrt(variance))
+    if r == 0.0:
+        return 0.5, 0.0
+    # For b < 0 the sum 1 + b/r cancels; variance / (r (r - b)) is the same and does not.
+    if b < 0.0:
+        return 0.5 * variance / r / (r - b), 0.5 / r
+    return 0.5 + 0.5 * b / r, 0.5 / r
 
 
 def psi_s(margin: Number, variance: Number) -> Number:
@@ -87,5 +100,10 @@ def psi_s(margin: Number, variance: Number) -> Number:
 def psi_s_coefficients(margin: Number, variance: Number) -> tuple[Number, Number]:
     """`pull` and `spread` of the gradient of `psi_s`: 1 - margin, and 1."""
     if isinstance(margin, float):
-        return 1.0 - margin, 1.0
+        return psi_s_pair(margin, variance)
     return 1.0 - margin, np.ones_like(margin)
+
+
+def psi_s_pair(margin: float, variance: float) -> tuple[float, float]:
+    """`psi_s_coefficients` of floats."""
+    return 1.0 - margin, 1.0

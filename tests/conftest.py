@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,11 @@ import scipy.linalg  # noqa: F401
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+import river_oauc
+
+# A compiled module is not the file in which pytest has found its doctests.
+os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
+
 # The matrices are small, and the workers share the cores: BLAS threads would wait for each other.
 threadpool_limits(limits=1, user_api="blas")
 
@@ -27,6 +33,10 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the thousands of tests, which live as long as the process."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_report_header() -> str:
+    return f"river_oauc is {'compiled' if river_oauc.compiled else 'not compiled'}"
 
 
 @dataclasses.dataclass(frozen=True)

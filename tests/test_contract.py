@@ -26,6 +26,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from attributes import attributes_of
 from conftest import BACKENDS, Backend
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,7 @@ from river_oauc.calibration import Calibration
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.vectorizer import Vectorizer
 from river_oauc.kernels import RBF, Linear, Polynomial
+from river_oauc.learner import DenseLearner, Learner
 
 CLASSIFIERS = [
     OAUCM,
@@ -108,7 +110,7 @@ CASES: list[tuple[str, Factory]] = [
 
 def backend_of(cls: type[OnlineAUCClassifier]) -> type[OnlineAUCClassifier]:
     """The class that says what becomes of the features of an example."""
-    return next(ancestor for ancestor in cls.__mro__ if "_learn_example" in vars(ancestor))
+    return next(ancestor for ancestor in cls.__mro__ if "_learn_frame" in vars(ancestor))
 
 
 def family_of(cls: type[OnlineAUCClassifier]) -> type[OnlineAUCClassifier]:
@@ -208,14 +210,14 @@ def numbers_in(obj: Any) -> Iterator[float]:
     elif isinstance(obj, list | tuple):
         for value in obj:
             yield from numbers_in(value)
-    elif hasattr(obj, "__dict__"):
+    else:
         # The memory of moments is a parameter, which may be endless.
-        yield from numbers_in({k: v for k, v in vars(obj).items() if k != "memory"})
+        yield from numbers_in({k: v for k, v in attributes_of(obj).items() if k != "memory"})
 
 
 def learned_state(model: OnlineAUCClassifier) -> Any:
     """The state without the name of the labels, which only data frames have."""
-    attributes = dict(vars(model))
+    attributes = attributes_of(model)
     del attributes["_y_name"]
     return state(attributes)
 
@@ -252,7 +254,7 @@ def test_every_public_classifier_is_tested_here() -> None:
 # What only the base class and the backend do -----------------------------------------------------
 
 # Where a class may have its own way, beside what is abstract.
-HOOKS = {"__init__", "_learn_many", "_largest_size", "_unit_test_skips"}
+HOOKS = {"__init__", "__new__", "_learn_many", "_largest_size", "_unit_test_skips"}
 
 ENTRY_POINTS = {
     "learn_one",
@@ -272,11 +274,14 @@ BACKEND_METHODS = {"_learn_example", "_score_example", "_learn_frame", "_score_f
 
 
 def own_methods(cls: type) -> set[str]:
-    """The methods that a class itself has, but for those that others are to write."""
+    """The methods that a class itself has, or its compiled half, but for what others write."""
+    halves = [cls, *(half for half in cls.__bases__ if half in (Learner, DenseLearner))]
+    names = [name for half in halves for name, value in vars(half).items() if callable(value)]
+    methods = {name: inspect.getattr_static(cls, name) for name in names}
     return {
         name
-        for name, value in vars(cls).items()
-        if inspect.isroutine(value) and not getattr(value, "__isabstractmethod__", False)
+        for name, method in methods.items()
+        if not getattr(method, "__isabstractmethod__", False)
     }
 
 
@@ -1374,8 +1379,8 @@ def test_no_batch_is_kept_alive(make: Factory) -> None:
         elif isinstance(obj, list | tuple | collections.deque):
             for value in obj:
                 yield from arrays(value)
-        elif hasattr(obj, "__dict__"):
-            yield from arrays(vars(obj))
+        else:
+            yield from arrays(attributes_of(obj))
 
     found = list(arrays(model))
     assert found

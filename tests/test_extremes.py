@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attributes import attributes_of
 from test_contract import CASES, PROBES, STREAM, Factory, each_case, learn, make_stream
 
 from river_oauc import (
@@ -57,8 +58,8 @@ def not_finite(obj: Any, path: str = "model") -> Iterator[str]:
     elif isinstance(obj, list | tuple):
         for index, value in enumerate(obj):
             yield from not_finite(value, f"{path}[{index}]")
-    elif hasattr(obj, "__dict__"):
-        for name, value in vars(obj).items():
+    else:
+        for name, value in attributes_of(obj).items():
             # The memory of moments is a parameter, which may be endless.
             if name != "memory":
                 yield from not_finite(value, f"{path}.{name}")

@@ -35,8 +35,11 @@ LAYERS = [
     # The dense backend of the contract, and the contract.
     ["inputs.dense"],
     ["base"],
+    ["learner"],
     ["calibration", "losses", "kernels", "metrics", "stats"],
     ["inputs"],
+    ["loading"],
+    ["blas", "native"],
 ]
 # They know no learner, and no learner knows them.
 BESIDE = "datasets"

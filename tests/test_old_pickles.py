@@ -23,6 +23,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from attributes import attributes_of
 
 import river_oauc
 from river_oauc import OAUCM, base
@@ -181,7 +182,7 @@ def test_copies_have_the_same_attributes_and_no_other(
     model = MAKE["make_model"](name)
     twin = copied(model)
     assert type(twin) is type(model)
-    assert vars(twin).keys() == vars(model).keys()
+    assert attributes_of(twin).keys() == attributes_of(model).keys()
     # A lock is no part of the state: each has its own.
     assert twin._lock is not model._lock
     assert "_lock" not in twin.__getstate__()

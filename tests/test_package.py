@@ -80,6 +80,11 @@ def test_learning_is_light() -> None:
     assert not loaded & HEAVY
 
 
+def test_it_says_whether_it_is_compiled() -> None:
+    file = str(importlib.import_module("river_oauc.blas").__file__)
+    assert river_oauc.compiled is not file.endswith(".py")
+
+
 def test_version() -> None:
     assert river_oauc.__version__ == importlib.metadata.version("river-oauc")
     citation = pathlib.Path(__file__).parents[1] / "CITATION.cff"

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import river_oauc
 from river_oauc.inputs.limits import MAX_NORM
 from river_oauc.inputs.vectorizer import Vectorizer
 
@@ -237,6 +238,7 @@ def test_what_is_scored_and_what_is_learned_share_no_array() -> None:
         assert not np.shares_memory(to_learn, vectorizer.spare)
 
 
+@pytest.mark.skipif(river_oauc.compiled, reason="compiled, one pass does for any names")
 def test_only_the_first_example_of_the_usual_names_is_encoded_name_by_name() -> None:
     vectorizer = learned([["a", "b", *range(8)]])
     by_name, asked = vectorizer._encode_by_name, []

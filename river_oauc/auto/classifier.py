@@ -68,7 +68,7 @@ class _AutoClassifier(DenseClassifier):
 
         """
         with self._lock:
-            array = self._vectorizer.encode(x, True).copy()
+            array = self._vectorizer.encode(x, True).copy()  # type: ignore[union-attr]
             return self._vectorizer.decode(self._explain(array))
 
     def survey(self) -> Survey:

@@ -17,6 +17,7 @@ from rich.console import Console
 from river import base
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from river_oauc import compiled
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.experiments.models import ARF, CONTENDERS, LOGISTIC, Contender, Example
 
@@ -194,7 +195,8 @@ def run(args: argparse.Namespace) -> int:
         f"features, 30 % positive. The learners take turns, the fastest of {args.repeats} laps\n"
         "counts. One BLAS thread, garbage collection off. "
         f"Python {platform.python_version()},\n"
-        f"river {importlib.metadata.version('river')}, numpy {np.__version__}.\n",
+        f"river {importlib.metadata.version('river')}, numpy {np.__version__}, "
+        f"river-oauc {'' if compiled else 'not '}compiled.\n",
         style="dim",
     )
     for title, form, reference in (

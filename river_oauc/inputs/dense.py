@@ -17,6 +17,7 @@ from river_oauc.inputs.arrays import BoolArray, FloatArray, Size
 from river_oauc.inputs.frames import RowCount, read_features
 from river_oauc.inputs.limits import Features
 from river_oauc.inputs.vectorizer import Vectorizer
+from river_oauc.learner import DenseLearner
 
 if typing.TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -24,7 +25,7 @@ if typing.TYPE_CHECKING:
 __all__ = ["DenseClassifier"]
 
 
-class DenseClassifier(OnlineAUCClassifier):
+class DenseClassifier(DenseLearner, OnlineAUCClassifier):
     """Base of the classifiers that see an example as an array with a slot per known feature.
 
     A learner says how it scores one array (`_score`) and many (`_score_many`), how it learns from
@@ -99,19 +100,11 @@ class DenseClassifier(OnlineAUCClassifier):
         """
         return sys.maxsize
 
-    def _learn_example(self, x: Features, positive: bool, w: float) -> None:
-        array = self._vectorizer.encode(x)
-        if array is not None:
-            if w:
-                self._learn(array, positive, w)
-        elif w:
-            with self._room_for(x):
-                # All its names are known by now.
-                array = typing.cast(FloatArray, self._vectorizer.encode(x))
-                self._learn(array, positive, w)
-
-    def _score_example(self, x: Features) -> float:
-        return self._score(self._vectorizer.encode(x, True))
+    def _learn_with_new_names(self, x: Features, positive: bool, w: float) -> None:
+        with self._room_for(x):
+            # All its names are known by now.
+            array = typing.cast(FloatArray, self._vectorizer.encode(x))
+            self._learn(array, positive, w)
 
     def _learn_frame(
         self, frame: nw.DataFrame[typing.Any], labels: BoolArray, weights: FloatArray
@@ -130,11 +123,14 @@ class DenseClassifier(OnlineAUCClassifier):
                 learned = self._learn_many(matrix, labels, weights)
                 # The new names stay if an example has been learned with them.
                 first = int(np.argmax(weights > 0.0))
-                while rows.n_done <= first:
-                    rows.n_done = next(learned)
+                # By `for`, and not by `next`, after which an interrupt could come before the count.
+                for rows.n_done in learned:
+                    if rows.n_done > first:
+                        break
             while rows.n_done < rows.n_rows:
                 with self._lock:
-                    rows.n_done = next(learned)
+                    for rows.n_done in learned:
+                        break
 
     def _score_frame(self, frame: nw.DataFrame[typing.Any]) -> FloatArray:
         matrix = read_features(frame)

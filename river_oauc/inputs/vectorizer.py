@@ -13,8 +13,9 @@ from struct import pack_into
 
 import numpy as np
 from river import base
-from scipy.linalg.blas import ddot
 
+from river_oauc import blas
+from river_oauc.inputs import dicts
 from river_oauc.inputs.arrays import FloatArray, Places
 from river_oauc.inputs.limits import (
     CONVERSION_ERRORS,
@@ -40,7 +41,7 @@ class Vectorizer:
     left. So a new name costs O(1) on average.
 
     Encoding costs two passes in C over a dict with all the known names, which is the usual case,
-    and a look-up per key in Python otherwise.
+    and a look-up per key in Python otherwise. Where the package is compiled, one pass does.
 
     Parameters
     ----------
@@ -119,12 +120,6 @@ class Vectorizer:
         self._usual_values = operator.itemgetter(*names)
         self._n_usual = len(names)
 
-    @typing.overload
-    def encode(self, x: Features) -> FloatArray | None: ...
-
-    @typing.overload
-    def encode(self, x: Features, lenient: typing.Literal[True]) -> FloatArray: ...
-
     def encode(self, x: Features, lenient: bool = False) -> FloatArray | None:
         """The array of `x`, or None if `x` has a name that is not known yet.
 
@@ -132,10 +127,15 @@ class Vectorizer:
         may be changed, but not kept: the next example is written into it.
 
         The lenient way, for predictions, leaves unknown names and NaN out, as absent features. It
-        has an array of its own.
+        has an array of its own, and always one.
         """
+        if dicts.COMPILED:
+            row = self._rows[lenient]
+            if dicts.fill(row, x, self.names, self._index):
+                if blas.ddot(row, row) <= MAX_SQUARED_NORM:
+                    return row
         # Not for subclasses: a Counter has a value for every name, and a defaultdict makes one.
-        if type(x) is dict and len(x) == self._n_usual:
+        elif type(x) is dict and len(x) == self._n_usual:
             row = self._rows[lenient]
             try:
                 # struct takes nothing but numbers, where numpy would parse strings.
@@ -144,7 +144,7 @@ class Vectorizer:
                 pass
             else:
                 # One comparison finds NaN, infinities and what is too large to be squared.
-                if ddot(row, row) <= MAX_SQUARED_NORM:
+                if blas.ddot(row, row) <= MAX_SQUARED_NORM:
                     return row
         return self._encode_by_name(x, lenient)
 
@@ -170,7 +170,7 @@ class Vectorizer:
             known = np.where(np.isnan(values), 0.0, values)
             if not self._takes_missing:
                 values = known
-        if not ddot(known, known) <= MAX_SQUARED_NORM:
+        if not blas.ddot(known, known) <= MAX_SQUARED_NORM:
             raise self._refusal_of(x, lenient)
         index = self._index
         if not lenient and not x.keys() <= index.keys():

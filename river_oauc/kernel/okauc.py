@@ -157,7 +157,7 @@ class OKAUCM(_KernelMomentLearner):
     ) -> None:
         super().__init__(kernel, l2, lr, budget, policy, prior, seed)
 
-    _coefficients = staticmethod(losses.psi_m_coefficients)
+    _coefficients = staticmethod(losses.psi_m_pair)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
@@ -236,7 +236,7 @@ class OKAUCS(_KernelMomentLearner):
     ) -> None:
         super().__init__(kernel, l2, lr, budget, policy, prior, seed)
 
-    _coefficients = staticmethod(losses.psi_s_coefficients)
+    _coefficients = staticmethod(losses.psi_s_pair)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:

@@ -6,18 +6,16 @@ import typing
 
 import numpy as np
 from river import base
-from scipy.linalg.blas import ddot
 
+from river_oauc import blas
 from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.parameters import check_count, check_n_features
+from river_oauc.linear.step import GradientStep
 from river_oauc.stats.moments import ClassMean, ClassMoments, Moments
 from river_oauc.stats.pooling import share_of_other
 
 __all__ = ["LinearClassifier", "MomentClassifier"]
-
-# The calibration is fitted at every step at first, and every so many steps in the end.
-_LONGEST_WAIT = 64
 
 
 class LinearClassifier(DenseClassifier):
@@ -39,7 +37,7 @@ class LinearClassifier(DenseClassifier):
         return self._vectorizer.decode(self._weights)
 
     def _score(self, x: FloatArray) -> float:
-        return ddot(self._weights, x)  # type: ignore[no-any-return]
+        return blas.ddot(self._weights, x)  # type: ignore[no-any-return]
 
     def _score_many(self, matrix: FloatArray) -> FloatArray:
         return matrix @ self._weights
@@ -62,7 +60,7 @@ class LinearClassifier(DenseClassifier):
         self._negative += other._negative
 
 
-class MomentClassifier(LinearClassifier):
+class MomentClassifier(GradientStep, LinearClassifier):
     """Base of the linear classifiers that keep the moments of both classes.
 
     The calibration is read off the moments: the class means of the scores at every step, and their
@@ -91,25 +89,6 @@ class MomentClassifier(LinearClassifier):
     def _new_moments(self, size: int) -> ClassMoments:
         """What is to be known of a class: here another estimate than the full one can stand in."""
         return Moments(size)
-
-    def _fit_calibration(self, n_seen: int, weights: FloatArray) -> None:
-        """Read the class means and the variance of the scores off the moments."""
-        self._n_fits += 1
-        self._next_fit = n_seen + min(1 + self._n_fits // 16, _LONGEST_WAIT)
-        positive, negative = self._positive, self._negative
-        # Both variances count alike, however rare the class.
-        variance = 0.5 * (
-            ddot(weights, positive.cov_dot(weights)) + ddot(weights, negative.cov_dot(weights))
-        )
-        mean_positive = ddot(weights, positive.mean)
-        mean_negative = ddot(weights, negative.mean)
-        self._half_gap = 0.5 * (mean_positive - mean_negative)
-        self._calibration.fit(
-            mean_positive=mean_positive,
-            mean_negative=mean_negative,
-            variance=max(variance, 0.0),
-            odds=positive.n / negative.n,
-        )
 
     def _largest_size(self, n_features: int) -> int:
         n_doubles = 2 * self._positive.n_doubles(n_features)

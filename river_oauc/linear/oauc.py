@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import abc
 import typing
 from collections.abc import Iterator
 
 import numpy as np
 from river import optim
-from scipy.linalg.blas import daxpy, dcopy, ddot, dscal
 
 from river_oauc import losses
 from river_oauc.inputs.arrays import FloatArray
-from river_oauc.inputs.limits import MAX_SQUARED_NORM, divergence
-from river_oauc.inputs.parameters import LearningRate, check_step, step_size
+from river_oauc.inputs.parameters import LearningRate, check_step
 from river_oauc.linear.classifier import MomentClassifier
 
 __all__ = ["OAUCM", "OAUCS"]
@@ -28,61 +25,9 @@ class _GradientLearner(MomentClassifier):
         self.l2 = l2
         self.lr = lr
 
-    @staticmethod
-    @abc.abstractmethod
-    def _coefficients(margin: float, variance: float) -> tuple[float, float]:
-        """`pull` and `spread` of the gradient of the loss; see `losses`."""
-
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"l2", "lr"}
-
-    def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
-        if positive:
-            own, other, sign = self._positive, self._negative, 1.0
-        else:
-            own, other, sign = self._negative, self._positive, -1.0
-        n_seen = self._n_seen + 1
-        if other.n:
-            old = self._weights
-            size = len(old)
-            direction = self._vectorizer.spare
-            dcopy(x, direction)
-            daxpy(other.mean, direction, size, -1.0)
-            spread_direction = other.cov_dot(old)
-            variance = ddot(old, spread_direction)
-            pull, spread = self._coefficients(
-                sign * ddot(old, direction),
-                # Rounding can leave a variance of zero a little below it.
-                variance if variance > 0.0 else 0.0,
-            )
-            # The usual step without a call, which would cost a hundredth of the whole.
-            step = (
-                1.0 / (self.l2 * n_seen)
-                if self.lr is None
-                else step_size(self.l2, self.lr, self._n_seen)
-            )
-            # weights = (1 - step l2) old + w step (sign pull direction - spread spread_direction),
-            # made in the array of the last term: the old weights live until the new ones are found
-            # to be sound.
-            weights = spread_direction
-            shrink = 1.0 - step * self.l2
-            step *= w
-            dscal(-step * spread, weights)
-            daxpy(old, weights, size, shrink)
-            daxpy(direction, weights, size, sign * step * pull)
-            if not ddot(weights, weights) <= MAX_SQUARED_NORM:
-                raise divergence()
-            self._weights = weights
-            own.update(x, w)
-            if n_seen < self._next_fit:
-                # The class means of the scores move together, and their distance changes slowly.
-                self._calibration.midpoint = ddot(weights, other.mean) + sign * self._half_gap
-            else:
-                self._fit_calibration(n_seen, weights)
-        else:
-            own.update(x, w)
-        self._n_seen = n_seen
 
 
 class OAUCM(_GradientLearner):
@@ -170,7 +115,7 @@ class OAUCM(_GradientLearner):
     ) -> None:
         super().__init__(l2, lr, prior, max_features)
 
-    _coefficients = staticmethod(losses.psi_m_coefficients)
+    _coefficients = staticmethod(losses.psi_m_pair)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
@@ -247,7 +192,7 @@ class OAUCS(_GradientLearner):
     ) -> None:
         super().__init__(l2, lr, prior, max_features)
 
-    _coefficients = staticmethod(losses.psi_s_coefficients)
+    _coefficients = staticmethod(losses.psi_s_pair)
 
     def _pool(self, other: typing.Self) -> None:
         share = self._share_of(other)

@@ -6,9 +6,11 @@ import math
 import typing
 
 import numpy as np
-from scipy.linalg.blas import daxpy, dsymm, dsymv, dsyr, dsyrk
+from scipy.linalg.blas import dsymm, dsyrk
 
+from river_oauc import blas
 from river_oauc.inputs.arrays import FloatArray, Size, resized, resized_triangle
+from river_oauc.inputs.records import Record
 
 __all__ = ["Centroid", "ClassMean", "ClassMoments", "ForgettingMoments", "Moments"]
 
@@ -67,7 +69,7 @@ class ClassMoments(ClassMean, typing.Protocol):
         """A copy of the whole covariance matrix (biased: divided by `n`)."""
 
 
-class Centroid:
+class Centroid(Record):
     """Weighted count and mean of a stream of vectors.
 
     An update costs O(p) time; memory is p doubles.
@@ -97,6 +99,8 @@ class Centroid:
 
     """
 
+    __fields__: typing.ClassVar[tuple[str, ...]] = ("n", "mean")
+
     def __init__(self, size: int) -> None:
         self.n = 0.0
         self.mean: FloatArray = np.zeros(size)
@@ -111,8 +115,8 @@ class Centroid:
         mean = self.mean
         # x becomes the deviation from the old mean. Arguments of BLAS are given by position, which
         # halves the cost of a call; of daxpy they are x, y, n, a: y += a x.
-        daxpy(mean, x, len(mean), -1.0)
-        daxpy(x, mean, len(mean), w / self.n)
+        blas.daxpy(mean, x, len(mean), -1.0)
+        blas.daxpy(x, mean, len(mean), w / self.n)
 
     def __iadd__(self, other: typing.Self) -> typing.Self:
         """Pool with the vectors of another part of the stream."""
@@ -191,6 +195,8 @@ class Moments(Centroid):
 
     """
 
+    __fields__ = (*Centroid.__fields__, "_scatter")
+
     def __init__(self, size: int) -> None:
         super().__init__(size)
         # Column-major, as BLAS wants it to work in place; only the upper triangle is kept.
@@ -209,15 +215,15 @@ class Moments(Centroid):
         self.n = n = n_before + w
         mean = self.mean
         size = len(mean)
-        daxpy(mean, x, size, -1.0)
-        daxpy(x, mean, size, w / n)
+        blas.daxpy(mean, x, size, -1.0)
+        blas.daxpy(x, mean, size, w / n)
         if n_before:
             # alpha, x, lower, incx, offx, n, a, overwrite_a: a += alpha x xᵀ.
-            dsyr(w * (n_before / n), x, 0, 1, 0, size, self._scatter, 1)
+            blas.dsyr(w * (n_before / n), x, 0, 1, 0, size, self._scatter, 1)
 
     def cov_dot(self, v: FloatArray) -> FloatArray:
         """The covariance times the vector `v`, as a new array. There must be an example."""
-        product: FloatArray = dsymv(1.0 / self.n, self._scatter, v)
+        product: FloatArray = blas.dsymv(1.0 / self.n, self._scatter, v)
         return product
 
     def cov_dot_stack(self, stack: FloatArray) -> FloatArray:
@@ -240,7 +246,7 @@ class Moments(Centroid):
             gap = other.mean - self.mean
             self._scatter += other._scatter
             self.mean += gap * (other.n / n)
-            dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
+            blas.dsyr(other.n * (n_before / n), gap, 0, 1, 0, len(gap), self._scatter, 1)
         return self
 
     def resize(self, size: Size) -> None:
@@ -289,6 +295,8 @@ class ForgettingMoments(Moments):
 
     """
 
+    __fields__ = (*Moments.__fields__, "memory", "_unit", "_waiting", "_n_waiting")
+
     def __init__(self, size: int, memory: float) -> None:
         if not memory > 1.0:
             raise ValueError(f"memory is {memory!r}: it must be a number of vectors, above 1")
@@ -324,8 +332,8 @@ class ForgettingMoments(Moments):
             self._divide_by_unit()
             unit = 1.0
         mean = self.mean
-        daxpy(mean, x, len(x), -1.0)
-        daxpy(x, mean, len(x), w / n)
+        blas.daxpy(mean, x, len(x), -1.0)
+        blas.daxpy(x, mean, len(x), w / n)
         if n_before:
             if self._n_waiting == _N_WAITING:
                 self._settle()
@@ -362,7 +370,7 @@ class ForgettingMoments(Moments):
     def cov_dot(self, v: FloatArray) -> FloatArray:
         """The covariance times the vector `v`, as a new array. There must be an example."""
         self._settle()
-        product: FloatArray = dsymv(1.0 / (self.n * self._unit), self._scatter, v)
+        product: FloatArray = blas.dsymv(1.0 / (self.n * self._unit), self._scatter, v)
         return product
 
     def cov_dot_stack(self, stack: FloatArray) -> FloatArray:

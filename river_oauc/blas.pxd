@@ -1,0 +1,12 @@
+from numpy cimport ndarray
+
+cpdef object daxpy(ndarray x, ndarray y, Py_ssize_t n=*, double a=*)
+cpdef object dcopy(ndarray x, ndarray y)
+cpdef double ddot(ndarray x, ndarray y) except? -1.0
+cpdef object dscal(double a, ndarray x)
+cpdef ndarray dsymv(double alpha, ndarray a, ndarray x)
+cpdef object dsyr(
+    double alpha, ndarray x, int lower, int incx, int offx, Py_ssize_t n, ndarray a, int overwrite_a
+)
+cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare)
+cpdef object interruptible()

@@ -1,0 +1,6 @@
+from numpy cimport ndarray
+
+cdef enum:
+    COMPILED = 1
+
+cpdef bint fill(ndarray row, object x, list names, dict positions) except -1
