@@ -1,6 +1,8 @@
 from numpy cimport ndarray
 
-cpdef object daxpy(ndarray x, ndarray y, Py_ssize_t n=*, double a=*)
+cpdef object daxpy(
+    ndarray x, ndarray y, Py_ssize_t n=*, double a=*, Py_ssize_t offx=*, int incx=*, Py_ssize_t offy=*
+)
 cpdef object dcopy(ndarray x, ndarray y)
 cpdef double ddot(ndarray x, ndarray y) except? -1.0
 cpdef object dscal(double a, ndarray x)
@@ -8,5 +10,6 @@ cpdef ndarray dsymv(double alpha, ndarray a, ndarray x)
 cpdef object dsyr(
     double alpha, ndarray x, int lower, int incx, int offx, Py_ssize_t n, ndarray a, int overwrite_a
 )
+cpdef Py_ssize_t idamax(ndarray x) except -1
 cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare)
 cpdef object interruptible()

@@ -14,9 +14,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy, dcopy, ddot, dscal, dsymv, dsyr
+from scipy.linalg.blas import daxpy, dcopy, ddot, dscal, dsymv, dsyr, idamax
 
-__all__ = ["daxpy", "dcopy", "ddot", "dscal", "dsymv", "dsyr", "interruptible", "row_of"]
+__all__ = [
+    "daxpy",
+    "dcopy",
+    "ddot",
+    "dscal",
+    "dsymv",
+    "dsyr",
+    "idamax",
+    "interruptible",
+    "row_of",
+]
 
 
 def row_of(

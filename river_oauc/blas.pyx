@@ -8,7 +8,17 @@ from numpy cimport ndarray
 
 from scipy.linalg import cython_blas
 
-__all__ = ["daxpy", "dcopy", "ddot", "dscal", "dsymv", "dsyr", "interruptible", "row_of"]
+__all__ = [
+    "daxpy",
+    "dcopy",
+    "ddot",
+    "dscal",
+    "dsymv",
+    "dsyr",
+    "idamax",
+    "interruptible",
+    "row_of",
+]
 
 cnp.import_array()
 
@@ -45,6 +55,9 @@ ctypedef void (*_syr)(
     char* uplo, integer n, doubles alpha, doubles x, integer incx, doubles a, integer lda
 ) noexcept
 
+ctypedef int (*_amax)(integer n, doubles x, integer incx) noexcept
+
+cdef _amax amax = <_amax>_function("idamax")
 cdef _axpy axpy = <_axpy>_function("daxpy")
 cdef _copy copy = <_copy>_function("dcopy")
 cdef _dot dot = <_dot>_function("ddot")
@@ -102,9 +115,23 @@ cdef inline int _order(ndarray a, ndarray x) except -1:
     return <int>n
 
 
-cpdef object daxpy(ndarray x, ndarray y, Py_ssize_t n=-1, double a=1.0):
-    cdef int length = _length(x, y), step = _step(x), to = _step(y)
-    axpy(&length, &a, _data(x), &step, _data(y), &to)
+cpdef object daxpy(
+    ndarray x,
+    ndarray y,
+    Py_ssize_t n=-1,
+    double a=1.0,
+    Py_ssize_t offx=0,
+    int incx=1,
+    Py_ssize_t offy=0,
+):
+    cdef int length = <int>(cnp.PyArray_SIZE(x) if n < 0 else n), step = _step(x), to = _step(y)
+    if (
+        incx != 1
+        or not 0 <= offx <= cnp.PyArray_SIZE(x) - length
+        or not 0 <= offy <= cnp.PyArray_SIZE(y) - length
+    ):
+        raise ValueError(f"arrays of {cnp.PyArray_SIZE(x)} and {cnp.PyArray_SIZE(y)} numbers")
+    axpy(&length, &a, _data(x) + offx * step, &step, _data(y) + offy * to, &to)
 
 
 cpdef object dcopy(ndarray x, ndarray y):
@@ -135,6 +162,12 @@ cpdef object dsyr(
 ):
     cdef int order = _order(a, x), step = _step(x)
     syr(&UPPER, &order, &alpha, _data(x), &step, _data(a), &order)
+
+
+cpdef Py_ssize_t idamax(ndarray x) except -1:
+    cdef int length = <int>cnp.PyArray_SIZE(x), step = _step(x)
+    # BLAS counts from 1.
+    return amax(&length, _data(x), &step) - 1
 
 
 cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare):

@@ -16,5 +16,7 @@ cdef class Learner:
 cdef class DenseLearner(Learner):
     cdef public Vectorizer _vectorizer
 
+    cpdef _learn_example(self, object x, bint positive, double w)
+    cpdef double _score_example(self, object x) except? -1.0
     cpdef _learn(self, ndarray x, bint positive, double w)
     cpdef double _score(self, ndarray x) except? -1.0

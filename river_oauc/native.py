@@ -11,13 +11,16 @@ __all__ = ["MODULES", "digest"]
 # .pyx that stands in for the .py.
 MODULES = (
     "blas",
+    "vectors",
     "losses",
     "calibration",
     "learner",
     "inputs/dicts",
     "inputs/records",
     "inputs/vectorizer",
+    "linear/sparse_step",
     "linear/step",
+    "linear/table",
     "stats/moments",
 )
 

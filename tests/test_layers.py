@@ -39,7 +39,7 @@ LAYERS = [
     ["calibration", "losses", "kernels", "metrics", "stats"],
     ["inputs"],
     ["loading"],
-    ["blas", "native"],
+    ["blas", "native", "vectors"],
 ]
 # They know no learner, and no learner knows them.
 BESIDE = "datasets"

@@ -3,4 +3,7 @@ from numpy cimport ndarray
 cdef enum:
     COMPILED = 1
 
+cpdef bint is_same(object x, tuple names, bytes data) except -1
+cpdef bytes packed(object x)
+cpdef ndarray rows_of(dict index, object names)
 cpdef bint fill(ndarray row, object x, list names, dict positions) except -1

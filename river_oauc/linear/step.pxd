@@ -15,6 +15,7 @@ cdef class GradientStep(DenseLearner):
     cdef public Centroid _positive, _negative
     cdef public double _half_gap
 
+    cpdef double _score(self, ndarray x) except? -1.0
     @cython.locals(
         own=Centroid,
         other=Centroid,

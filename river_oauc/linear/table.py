@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-import struct
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from river_oauc.inputs import dicts
 from river_oauc.inputs.arrays import FloatArray, resized
 
-__all__ = ["FeatureTable", "Rows", "packed_doubles"]
+__all__ = ["FeatureTable", "Rows"]
 
 Rows = NDArray[np.intp]
 Names = Sequence[base.typing.FeatureName]
 
-
-class _Packers(dict[int, Callable[..., bytes]]):
-    """For each number of values, the way to pack them: the fastest one into an array."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self._kind = kind
-
-    def __missing__(self, n: int) -> Callable[..., bytes]:
-        pack = self[n] = struct.Struct(f"{n}{self._kind}").pack
-        return pack
-
-
-# By number of values. Doubles refuse strings and None, and take what has a float.
-packed_doubles = _Packers("d")
-_packed_rows = _Packers("n")
 
 # What stands in row 0, for all unknown names.
 # What stands there is next to nothing in units of 1e300.
@@ -130,11 +113,7 @@ class FeatureTable:
 
     def rows(self, names: Names) -> Rows:
         """The rows of these names; an unknown one is a KeyError."""
-        n = len(names)
-        if n > 1:
-            found = operator.itemgetter(*names)(self._index)
-            return np.frombuffer(_packed_rows[n](*found), np.intp)
-        return np.array([self._index[name] for name in names], np.intp)
+        return dicts.rows_of(self._index, names)
 
     def rows_or_unknown(self, names: Iterable[base.typing.FeatureName]) -> Rows:
         """The rows of these names; 0 for an unknown one."""

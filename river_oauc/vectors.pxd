@@ -1,0 +1,16 @@
+from numpy cimport ndarray
+
+cpdef ndarray absolute(ndarray x)
+cpdef ndarray concatenate(tuple parts)
+cpdef ndarray copy(ndarray x)
+cpdef Py_ssize_t count_nonzero(ndarray x) except -1
+cpdef ndarray divide(ndarray x, ndarray y, ndarray out=*)
+cpdef ndarray frombuffer(bytes data)
+cpdef ndarray maximum(ndarray x, object y, ndarray out=*)
+cpdef ndarray multiply(ndarray x, ndarray y, ndarray out=*)
+cpdef ndarray nonzero(ndarray rows)
+cpdef ndarray part(ndarray x, Py_ssize_t start, Py_ssize_t stop)
+cpdef object put(ndarray x, ndarray rows, ndarray y)
+cpdef ndarray sqrt(ndarray x)
+cpdef ndarray subtract(ndarray x, ndarray y)
+cpdef ndarray take(ndarray x, ndarray rows)

@@ -1,0 +1,232 @@
+"""The functions of `vectors.py`, compiled: a loop each, over contiguous vectors."""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc cimport math
+from libc.string cimport memcpy
+from numpy cimport ndarray
+
+cnp.import_array()
+
+__all__ = [
+    "absolute",
+    "concatenate",
+    "copy",
+    "count_nonzero",
+    "divide",
+    "frombuffer",
+    "maximum",
+    "multiply",
+    "nonzero",
+    "part",
+    "put",
+    "sqrt",
+    "subtract",
+    "take",
+]
+
+ctypedef double* doubles
+
+
+cdef inline doubles _data(ndarray x, Py_ssize_t n=-1) except NULL:
+    """Where the numbers of a vector are, if they are doubles in a row, and so many."""
+    if (
+        cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE
+        or cnp.PyArray_NDIM(x) != 1
+        or not cnp.PyArray_IS_C_CONTIGUOUS(x)
+    ):
+        raise TypeError("not a vector of doubles in a row")
+    if n >= 0 and cnp.PyArray_DIM(x, 0) != n:
+        raise ValueError(f"a vector of {cnp.PyArray_DIM(x, 0)} numbers in the place of {n}")
+    return <doubles>cnp.PyArray_DATA(x)
+
+
+cdef inline ndarray _new(Py_ssize_t n, int kind=cnp.NPY_DOUBLE):
+    cdef cnp.npy_intp size = n
+    return cnp.PyArray_EMPTY(1, &size, kind, 0)
+
+
+cdef inline ndarray _place(ndarray x, ndarray out):
+    return _new(cnp.PyArray_SIZE(x)) if out is None else out
+
+
+cpdef ndarray absolute(ndarray x):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    cdef ndarray out = _new(n)
+    cdef doubles result = _data(out)
+    for i in range(n):
+        result[i] = math.fabs(a[i])
+    return out
+
+
+cpdef ndarray sqrt(ndarray x):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    cdef ndarray out = _new(n)
+    cdef doubles result = _data(out)
+    for i in range(n):
+        result[i] = math.sqrt(a[i])
+    return out
+
+
+cpdef ndarray subtract(ndarray x, ndarray y):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    cdef doubles b = _data(y, n)
+    cdef ndarray out = _new(n)
+    cdef doubles result = _data(out)
+    for i in range(n):
+        result[i] = a[i] - b[i]
+    return out
+
+
+cpdef ndarray multiply(ndarray x, ndarray y, ndarray out=None):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    cdef doubles b = _data(y, n)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
+    for i in range(n):
+        result[i] = a[i] * b[i]
+    return out
+
+
+cpdef ndarray divide(ndarray x, ndarray y, ndarray out=None):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    cdef doubles b = _data(y, n)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
+    for i in range(n):
+        # By 0 as numpy does it, and not as Python.
+        result[i] = _quotient(a[i], b[i])
+    return out
+
+
+cdef extern from *:
+    """
+    #define _quotient(a, b) ((a) / (b))
+    """
+    double _quotient(double a, double b) noexcept
+
+
+cpdef ndarray maximum(ndarray x, object y, ndarray out=None):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
+    cdef doubles b
+    cdef double number
+    if isinstance(y, ndarray):
+        b = _data(y, n)
+        for i in range(n):
+            result[i] = a[i] if a[i] >= b[i] else b[i]
+    else:
+        number = y
+        for i in range(n):
+            result[i] = a[i] if a[i] >= number else number
+    return out
+
+
+cpdef ndarray concatenate(tuple parts):
+    cdef ndarray x = parts[0], y = parts[1]
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x), m = cnp.PyArray_SIZE(y)
+    cdef int kind = cnp.PyArray_TYPE(x)
+    if len(parts) != 2 or cnp.PyArray_TYPE(y) != kind:
+        raise TypeError("not two vectors of one kind")
+    cdef ndarray out = _new(n + m, kind)
+    cdef char* result = <char*>cnp.PyArray_DATA(out)
+    memcpy(result, _eights(x), 8 * n)
+    memcpy(result + 8 * n, _eights(y), 8 * m)
+    return out
+
+
+cdef inline long long* _eights(ndarray x) except NULL:
+    """Where the numbers of a vector are, whatever they are, if each has eight bytes."""
+    if (
+        cnp.PyArray_ITEMSIZE(x) != 8
+        or cnp.PyArray_NDIM(x) != 1
+        or not cnp.PyArray_IS_C_CONTIGUOUS(x)
+    ):
+        raise TypeError("not a vector of numbers of eight bytes in a row")
+    return <long long*>cnp.PyArray_DATA(x)
+
+
+cdef inline cnp.npy_intp* _rows(ndarray rows) except NULL:
+    if cnp.PyArray_TYPE(rows) != cnp.NPY_INTP:
+        raise TypeError("not a vector of positions")
+    return <cnp.npy_intp*>_eights(rows)
+
+
+cpdef ndarray take(ndarray x, ndarray rows):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(rows), size = cnp.PyArray_SIZE(x)
+    cdef cnp.npy_intp* positions = _rows(rows)
+    cdef long long* a = _eights(x)
+    cdef ndarray out = _new(n, cnp.PyArray_TYPE(x))
+    cdef long long* result = <long long*>cnp.PyArray_DATA(out)
+    for i in range(n):
+        if not 0 <= positions[i] < size:
+            raise IndexError(positions[i])
+        result[i] = a[positions[i]]
+    return out
+
+
+cpdef object put(ndarray x, ndarray rows, ndarray y):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(rows), size = cnp.PyArray_SIZE(x)
+    cdef cnp.npy_intp* positions = _rows(rows)
+    cdef long long* a = _eights(x)
+    cdef long long* values = _eights(y)
+    if cnp.PyArray_SIZE(y) != n or cnp.PyArray_TYPE(y) != cnp.PyArray_TYPE(x):
+        raise ValueError(f"not {n} numbers of the same kind")
+    for i in range(n):
+        if not 0 <= positions[i] < size:
+            raise IndexError(positions[i])
+        a[positions[i]] = values[i]
+
+
+cpdef ndarray copy(ndarray x):
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+    cdef ndarray out = _new(n)
+    memcpy(_data(out), _data(x), n * sizeof(double))
+    return out
+
+
+cpdef Py_ssize_t count_nonzero(ndarray x) except -1:
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x), count = 0
+    cdef doubles a = _data(x)
+    for i in range(n):
+        count += a[i] != 0.0
+    return count
+
+
+cpdef ndarray nonzero(ndarray rows):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(rows), count = 0
+    cdef cnp.npy_intp* a = _rows(rows)
+    for i in range(n):
+        count += a[i] != 0
+    cdef ndarray out = _new(count, cnp.NPY_INTP)
+    cdef cnp.npy_intp* result = <cnp.npy_intp*>cnp.PyArray_DATA(out)
+    count = 0
+    for i in range(n):
+        if a[i]:
+            result[count] = i
+            count += 1
+    return out
+
+
+cpdef ndarray frombuffer(bytes data):
+    cdef Py_ssize_t n = len(data) // sizeof(double)
+    cdef ndarray out = _new(n)
+    memcpy(_data(out), PyBytes_AS_STRING(data), n * sizeof(double))
+    return out
+
+
+cpdef ndarray part(ndarray x, Py_ssize_t start, Py_ssize_t stop):
+    cdef long long* a = _eights(x)
+    if not 0 <= start <= stop <= cnp.PyArray_SIZE(x):
+        raise IndexError(f"no part from {start} to {stop}")
+    cdef cnp.npy_intp n = stop - start
+    cdef ndarray view = cnp.PyArray_SimpleNewFromData(1, &n, cnp.PyArray_TYPE(x), a + start)
+    cnp.set_array_base(view, x)
+    return view
