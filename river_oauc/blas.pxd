@@ -1,5 +1,6 @@
 from numpy cimport ndarray
 
+cpdef double dasum(ndarray x) except? -1.0
 cpdef object daxpy(
     ndarray x, ndarray y, Py_ssize_t n=*, double a=*, Py_ssize_t offx=*, int incx=*, Py_ssize_t offy=*
 )

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy, dcopy, ddot, dscal, dsymv, dsyr, idamax
+from scipy.linalg.blas import dasum, daxpy, dcopy, ddot, dscal, dsymv, dsyr, idamax
 
 __all__ = [
+    "dasum",
     "daxpy",
     "dcopy",
     "ddot",

@@ -9,6 +9,7 @@ from numpy cimport ndarray
 from scipy.linalg import cython_blas
 
 __all__ = [
+    "dasum",
     "daxpy",
     "dcopy",
     "ddot",
@@ -55,8 +56,10 @@ ctypedef void (*_syr)(
     char* uplo, integer n, doubles alpha, doubles x, integer incx, doubles a, integer lda
 ) noexcept
 
+ctypedef double (*_asum)(integer n, doubles x, integer incx) noexcept
 ctypedef int (*_amax)(integer n, doubles x, integer incx) noexcept
 
+cdef _asum asum = <_asum>_function("dasum")
 cdef _amax amax = <_amax>_function("idamax")
 cdef _axpy axpy = <_axpy>_function("daxpy")
 cdef _copy copy = <_copy>_function("dcopy")
@@ -98,9 +101,9 @@ cdef inline int _step(ndarray x) except -1:
 
 
 cdef inline int _length(ndarray x, ndarray y) except -1:
-    """The length that both arrays have."""
+    """The length of an array that is at most as long as another one."""
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
-    if cnp.PyArray_SIZE(y) != n:
+    if cnp.PyArray_SIZE(y) < n:
         raise ValueError(f"arrays of {n} and {cnp.PyArray_SIZE(y)} numbers")
     return <int>n
 
@@ -113,6 +116,11 @@ cdef inline int _order(ndarray a, ndarray x) except -1:
     if not cnp.PyArray_IS_F_CONTIGUOUS(a):
         raise TypeError("not a column-major matrix")
     return <int>n
+
+
+cpdef double dasum(ndarray x) except? -1.0:
+    cdef int length = <int>cnp.PyArray_SIZE(x), step = _step(x)
+    return asum(&length, _data(x), &step)
 
 
 cpdef object daxpy(

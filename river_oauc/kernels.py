@@ -5,9 +5,9 @@ from __future__ import annotations
 import abc
 
 import numpy as np
-from scipy.linalg.blas import dscal
 from scipy.spatial.distance import cdist
 
+from river_oauc.blas import dscal
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_count, check_number
 

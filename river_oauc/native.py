@@ -15,6 +15,7 @@ MODULES = (
     "losses",
     "calibration",
     "learner",
+    "auto/experts",
     "inputs/dicts",
     "inputs/records",
     "inputs/vectorizer",
@@ -22,6 +23,7 @@ MODULES = (
     "linear/step",
     "linear/table",
     "stats/moments",
+    "stats/units",
 )
 
 

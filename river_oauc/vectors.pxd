@@ -1,6 +1,7 @@
 from numpy cimport ndarray
 
 cpdef ndarray absolute(ndarray x)
+cpdef ndarray add(ndarray x, double number, ndarray out=*)
 cpdef ndarray concatenate(tuple parts)
 cpdef ndarray copy(ndarray x)
 cpdef Py_ssize_t count_nonzero(ndarray x) except -1
@@ -11,6 +12,6 @@ cpdef ndarray multiply(ndarray x, ndarray y, ndarray out=*)
 cpdef ndarray nonzero(ndarray rows)
 cpdef ndarray part(ndarray x, Py_ssize_t start, Py_ssize_t stop)
 cpdef object put(ndarray x, ndarray rows, ndarray y)
-cpdef ndarray sqrt(ndarray x)
+cpdef ndarray sqrt(ndarray x, ndarray out=*)
 cpdef ndarray subtract(ndarray x, ndarray y)
 cpdef ndarray take(ndarray x, ndarray rows)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy import (
     absolute,
+    add,
     concatenate,
     copy,
     count_nonzero,
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "absolute",
+    "add",
     "concatenate",
     "copy",
     "count_nonzero",

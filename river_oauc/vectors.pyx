@@ -10,6 +10,7 @@ cnp.import_array()
 
 __all__ = [
     "absolute",
+    "add",
     "concatenate",
     "copy",
     "count_nonzero",
@@ -60,11 +61,21 @@ cpdef ndarray absolute(ndarray x):
     return out
 
 
-cpdef ndarray sqrt(ndarray x):
+cpdef ndarray add(ndarray x, double number, ndarray out=None):
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
     cdef doubles a = _data(x)
-    cdef ndarray out = _new(n)
-    cdef doubles result = _data(out)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
+    for i in range(n):
+        result[i] = a[i] + number
+    return out
+
+
+cpdef ndarray sqrt(ndarray x, ndarray out=None):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
     for i in range(n):
         result[i] = math.sqrt(a[i])
     return out

@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_refused() -> None:
     """Before anything is read or written beyond an array."""
     x, matrix = np.ones(3), np.ones((3, 3), order="F")
     for call in (
-        lambda: blas.ddot(x, np.ones(4)),
+        lambda: blas.ddot(x, np.ones(2)),
         lambda: blas.daxpy(np.ones(2), x, 3, 1.0),
         lambda: blas.dcopy(np.ones(4), x),
         lambda: blas.dsymv(1.0, np.ones((2, 2), order="F"), x),

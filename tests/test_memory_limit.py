@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from attributes import attributes_of
 from river import compose, preprocessing
 from river.utils import pretty
 
@@ -88,8 +89,8 @@ def arrays_of(model: OnlineAUCClassifier) -> list[np.ndarray]:
         elif isinstance(obj, list | tuple):
             for value in obj:
                 walk(value)
-        elif hasattr(obj, "__dict__"):
-            for value in vars(obj).values():
+        else:
+            for value in attributes_of(obj).values():
                 walk(value)
 
     walk(model)

@@ -100,7 +100,7 @@ def check_threads(cls: type[OnlineAUCClassifier], n_examples: int, seconds: floa
 @each_classifier
 def test_predictions_come_from_whole_states(cls: type[OnlineAUCClassifier]) -> None:
     """Each is what the model would have said, alone, after one of its examples."""
-    check_threads(cls, n_examples=200, seconds=0.3)
+    check_threads(cls, n_examples=2_000, seconds=0.3)
 
 
 @pytest.mark.slow

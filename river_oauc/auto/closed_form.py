@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy.linalg.blas import ddot
 from scipy.linalg.lapack import dposv
 
+from river_oauc.blas import ddot
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.stats.moments import ForgettingMoments
 

@@ -6,12 +6,12 @@ import copy
 import math
 
 import numpy as np
-from scipy.linalg.blas import ddot
 
 from river_oauc.auto.closed_form import closed_forms
 from river_oauc.auto.experts import Newton, pairwise_step, tracking_step, weights_in
 from river_oauc.auto.judge import Judge
 from river_oauc.auto.landmarks import KERNELS, KernelExperts
+from river_oauc.blas import ddot
 from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.stats.moments import ForgettingMoments
 from river_oauc.stats.pooling import share_of_other

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg.blas import daxpy, ddot, dsymv, dsyr
 
+from river_oauc import blas
 from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized, resized_triangle
+from river_oauc.inputs.records import Record
 
 __all__ = ["Newton", "pairwise_step", "tracking_step", "weights_in"]
 
@@ -25,7 +26,7 @@ _FINEST = 1e-14
 _TRACKING, _PAIRWISE = 0.2, 0.15
 
 
-class Newton:
+class Newton(Record):
     """Logistic regression as a Gaussian posterior, one implicit step per example.
 
     The step is the exact minimiser of the example's logistic loss and the distance from the old
@@ -39,6 +40,8 @@ class Newton:
 
     """
 
+    __fields__ = ("weights", "_covariance")
+
     def __init__(self, size: int) -> None:
         self.weights: FloatArray = np.zeros(size)
         self._covariance: FloatArray = np.asfortranarray(np.diag(1.0 / _prior_precision(size)))
@@ -46,13 +49,13 @@ class Newton:
     def step(self, phi: FloatArray, sign: float, c: float) -> None:
         """Learn from an example."""
         size, weights = len(phi), self.weights
-        direction = dsymv(1.0, self._covariance, phi)
-        spread = ddot(phi, direction)
-        error = _sigmoid_of_minus(implicit_margin(sign * ddot(phi, weights), c * spread))
+        direction = blas.dsymv(1.0, self._covariance, phi)
+        spread = blas.ddot(phi, direction)
+        error = _sigmoid_of_minus(implicit_margin(sign * blas.ddot(phi, weights), c * spread))
         curvature = c * error * (1.0 - error)
-        daxpy(direction, weights, size, sign * c * error)
+        blas.daxpy(direction, weights, size, sign * c * error)
         factor = -curvature / (1.0 + curvature * spread)
-        dsyr(factor, direction, 0, 1, 0, size, self._covariance, 1)
+        blas.dsyr(factor, direction, 0, 1, 0, size, self._covariance, 1)
 
     def information(self, scale: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the examples have added to the precision, and to the precision times the weights.
@@ -105,7 +108,7 @@ def weights_in(weights: FloatArray, scale: FloatArray, shift: FloatArray) -> Flo
     """
     changed = weights.copy()
     changed[1:] /= scale
-    changed[0] -= ddot(changed[1:], shift)
+    changed[0] -= blas.ddot(changed[1:], shift)
     return changed
 
 
@@ -147,8 +150,8 @@ def implicit_margin(margin: float, pull: float) -> float:
 def tracking_step(weights: FloatArray, phi: FloatArray, sign: float, c: float) -> None:
     """Move the score of an example a part of the way towards -1 or 1, however old the stream."""
     rate = _TRACKING * c
-    gap = sign - ddot(weights, phi)
-    daxpy(phi, weights, len(phi), (rate if rate < 1.0 else 1.0) * gap / ddot(phi, phi))
+    gap = sign - blas.ddot(weights, phi)
+    blas.daxpy(phi, weights, len(phi), (rate if rate < 1.0 else 1.0) * gap / blas.ddot(phi, phi))
 
 
 def pairwise_step(
@@ -162,7 +165,7 @@ def pairwise_step(
     own = weights[1:]
     direction = z - (negative if sign > 0.0 else positive)
     rate = _PAIRWISE * c
-    gap = 2.0 * sign - ddot(own, direction)
-    rate = (rate if rate < 1.0 else 1.0) * gap / (1e-9 + ddot(direction, direction))
-    daxpy(direction, own, len(z), rate)
-    weights[0] = -0.5 * (ddot(own, negative) + ddot(own, positive))
+    gap = 2.0 * sign - blas.ddot(own, direction)
+    rate = (rate if rate < 1.0 else 1.0) * gap / (1e-9 + blas.ddot(direction, direction))
+    blas.daxpy(direction, own, len(z), rate)
+    weights[0] = -0.5 * (blas.ddot(own, negative) + blas.ddot(own, positive))

@@ -6,8 +6,8 @@ import math
 import typing
 
 import numpy as np
-from scipy.linalg.blas import daxpy, dscal
 
+from river_oauc.blas import daxpy, dscal
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.stats.samples import newest_of_both
 

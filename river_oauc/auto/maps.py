@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import ddot, dscal
 from scipy.spatial.distance import cdist
 
+from river_oauc.blas import ddot, dscal
 from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized
 
 __all__ = ["KernelMaps", "relevance"]

@@ -200,7 +200,7 @@ def run(args: argparse.Namespace) -> int:
         style="dim",
     )
     for title, form, reference in (
-        ("µs for predict_proba_one + learn_one", "{:.1f}", None),
+        ("µs for predict_proba_one + learn_one", "{:.2f}", None),
         (f"ratio to {LOGISTIC}", "{:.2f}", LOGISTIC),
         (f"ratio to {ARF} with 10 trees", "{:.4f}", ARF),
     ):

@@ -7,8 +7,8 @@ import math
 import typing
 
 import numpy as np
-from scipy.linalg.blas import ddot
 
+from river_oauc.blas import ddot
 from river_oauc.calibration import ScoreStatistics
 from river_oauc.inputs.arrays import FloatArray, Size
 from river_oauc.inputs.dense import DenseClassifier

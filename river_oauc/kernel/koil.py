@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
-from scipy.linalg.blas import dscal
-
+from river_oauc.blas import dscal
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_choice, check_count, check_number
 from river_oauc.kernel.classifier import KernelClassifier

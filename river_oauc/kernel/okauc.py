@@ -7,9 +7,9 @@ import typing
 from collections.abc import Iterator
 
 from river import optim
-from scipy.linalg.blas import daxpy, ddot, dscal
 
 from river_oauc import losses
+from river_oauc.blas import daxpy, ddot, dscal
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import LearningRate, check_step, step_size
 from river_oauc.kernel.classifier import KernelClassifier

@@ -8,8 +8,8 @@ import typing
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dasum, ddot
 
+from river_oauc.blas import dasum, ddot
 from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.limits import MAX_SQUARED_NORM
 from river_oauc.inputs.parameters import check_choice

@@ -6,8 +6,7 @@ import abc
 import typing
 from collections.abc import Iterator
 
-from scipy.linalg.blas import daxpy, ddot, dscal
-
+from river_oauc.blas import daxpy, ddot, dscal
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.limits import MAX_NORM, MAX_SQUARED_NORM, divergence
 from river_oauc.inputs.parameters import LearningRate, check_number, check_step, step_size

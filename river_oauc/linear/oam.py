@@ -7,8 +7,8 @@ import typing
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg.blas import daxpy, ddot
 
+from river_oauc.blas import daxpy, ddot
 from river_oauc.inputs.arrays import FloatArray, Size
 from river_oauc.inputs.parameters import check_choice, check_count, check_number
 from river_oauc.linear.first_order import FirstOrderClassifier

@@ -337,7 +337,9 @@ class ForgettingMoments(Moments):
         if n_before:
             if self._n_waiting == _N_WAITING:
                 self._settle()
-            np.multiply(x, math.sqrt(w * unit * (n_before / n)), self._waiting[self._n_waiting])
+            waiting = self._waiting[self._n_waiting]
+            blas.dcopy(x, waiting)
+            blas.dscal(math.sqrt(w * unit * (n_before / n)), waiting)
             self._n_waiting += 1
 
     def _settle(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing
 
 import numpy as np
-from scipy.linalg.blas import daxpy, ddot, dscal
 
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, resized
 
 __all__ = ["Units"]
@@ -86,9 +86,9 @@ class Units:
         if self._is_fixed:
             return
         self._n_seen += 1
-        deviation = x - self.mean
-        scaled = deviation * self.factors
-        squared = ddot(scaled, scaled)
+        deviation = vectors.subtract(x, self.mean)
+        scaled = vectors.multiply(deviation, self.factors)
+        squared = blas.ddot(scaled, scaled)
         if squared != squared or self._any_missing:
             self._update_known(deviation)
             return
@@ -97,10 +97,10 @@ class Units:
         n_seen = self._n_seen
         rate = 1.0 / (n_seen if n_seen < _MEMORY else _MEMORY)
         variance = self._variance
-        daxpy(deviation, self.mean, len(x), rate)
-        deviation *= deviation
-        daxpy(deviation, variance, len(x), rate)
-        dscal(1.0 - rate, variance)
+        blas.daxpy(deviation, self.mean, len(x), rate)
+        vectors.multiply(deviation, deviation, deviation)
+        blas.daxpy(deviation, variance, len(x), rate)
+        blas.dscal(1.0 - rate, variance)
         self._find_factors()
 
     def _update_known(self, deviation: FloatArray) -> None:
@@ -118,20 +118,22 @@ class Units:
 
     def _find_factors(self) -> None:
         # 1 / √variance, but 0 where the variance is.
-        self.factors = np.sqrt(self._variance)
-        self.factors /= self._variance + _SMALLEST_VARIANCE
+        variance = self._variance
+        self.factors = vectors.sqrt(variance)
+        vectors.divide(self.factors, vectors.add(variance, _SMALLEST_VARIANCE), self.factors)
 
     def standardized(self, x: FloatArray) -> FloatArray:
         """A vector, or the rows of a matrix, in these units, as a new array."""
-        z = x - self.mean
-        z *= self.factors
-        squares = z * z
-        squares *= 1.0 / _DRAWN_IN**2
-        squares += 1.0
-        z /= np.sqrt(squares, squares)
-        flat = z.ravel()
+        if x.ndim > 1:
+            return np.array([self.standardized(row) for row in x]).reshape(x.shape)
+        z = vectors.subtract(x, self.mean)
+        vectors.multiply(z, self.factors, z)
+        squares = vectors.multiply(z, z)
+        blas.dscal(1.0 / _DRAWN_IN**2, squares)
+        vectors.add(squares, 1.0, squares)
+        vectors.divide(z, vectors.sqrt(squares, squares), z)
         # One sum finds a NaN at a fraction of the cost of looking for it.
-        if not ddot(flat, flat) >= 0.0:
+        if not blas.ddot(z, z) >= 0.0:
             z[np.isnan(z)] = 0.0
         return z
 

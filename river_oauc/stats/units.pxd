@@ -1,0 +1,1 @@
+from river_oauc cimport blas, vectors
