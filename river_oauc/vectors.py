@@ -17,7 +17,6 @@ from numpy import (
     absolute,
     add,
     concatenate,
-    copy,
     count_nonzero,
     divide,
     frombuffer,
@@ -46,6 +45,8 @@ __all__ = [
     "take",
 ]
 
+# Ten times as fast as numpy.copy.
+copy: Callable[[NDArray[np.float64]], NDArray[np.float64]] = np.ndarray.copy
 take: Callable[[Any, NDArray[np.intp]], Any] = operator.getitem
 put: Callable[[Any, NDArray[np.intp], Any], None] = operator.setitem
 

@@ -82,8 +82,7 @@ class SparseStep(Learner):
     _scatter: list[float]
 
     def _score_example(self, x: Features) -> float:
-        *_, score = self._found(x, False)
-        return score
+        return self._found(x, False)[-1]
 
     def _learn_example(self, x: Features, positive: bool, w: float) -> None:
         if w:
@@ -259,8 +258,8 @@ class SparseStep(Learner):
         if numbers is not None:
             finest = vectors.take(units, numbers)
             blas.dscal(_FINEST, finest)
-            vectors.maximum(finest, _LEAST, finest)
-            vectors.maximum(their_units, finest, their_units)
+            vectors.maximum(finest, _LEAST, out=finest)
+            vectors.maximum(their_units, finest, out=their_units)
 
     def _note_unusual(
         self,
