@@ -23,9 +23,7 @@ DIRECTIVES = {
     "annotation_typing": False,
     "auto_pickle": False,
     "autotestdict": False,
-    "boundscheck": False,
     "language_level": 3,
-    "wraparound": False,
 }
 
 

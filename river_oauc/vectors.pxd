@@ -7,7 +7,7 @@ cpdef ndarray copy(ndarray x)
 cpdef Py_ssize_t count_nonzero(ndarray x) except -1
 cpdef ndarray divide(ndarray x, ndarray y, ndarray out=*)
 cpdef ndarray frombuffer(bytes data)
-cpdef ndarray maximum(ndarray x, object y, ndarray out=*)
+cpdef ndarray fmax(ndarray x, object y, ndarray out=*)
 cpdef ndarray multiply(ndarray x, ndarray y, ndarray out=*)
 cpdef ndarray nonzero(ndarray rows)
 cpdef ndarray part(ndarray x, Py_ssize_t start, Py_ssize_t stop)

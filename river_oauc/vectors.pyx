@@ -15,8 +15,8 @@ __all__ = [
     "copy",
     "count_nonzero",
     "divide",
+    "fmax",
     "frombuffer",
-    "maximum",
     "multiply",
     "nonzero",
     "part",
@@ -122,7 +122,7 @@ cdef extern from *:
     double _quotient(double a, double b) noexcept
 
 
-cpdef ndarray maximum(ndarray x, object y, ndarray out=None):
+cpdef ndarray fmax(ndarray x, object y, ndarray out=None):
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
     cdef doubles a = _data(x)
     out = _place(x, out)
@@ -132,11 +132,11 @@ cpdef ndarray maximum(ndarray x, object y, ndarray out=None):
     if isinstance(y, ndarray):
         b = _data(y, n)
         for i in range(n):
-            result[i] = a[i] if a[i] >= b[i] else b[i]
+            result[i] = math.fmax(a[i], b[i])
     else:
         number = y
         for i in range(n):
-            result[i] = a[i] if a[i] >= number else number
+            result[i] = math.fmax(a[i], number)
     return out
 
 

@@ -67,7 +67,7 @@ from river_oauc.calibration import Calibration
 from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.vectorizer import Vectorizer
 from river_oauc.kernels import RBF, Linear, Polynomial
-from river_oauc.learner import DenseLearner, Learner
+from river_oauc.learner import Learner
 
 CLASSIFIERS = [
     OAUCM,
@@ -275,7 +275,10 @@ BACKEND_METHODS = {"_learn_example", "_score_example", "_learn_frame", "_score_f
 
 def own_methods(cls: type) -> set[str]:
     """The methods that a class itself has, or its compiled half, but for what others write."""
-    halves = [cls, *(half for half in cls.__bases__ if half in (Learner, DenseLearner))]
+    halves = [cls]
+    for half in cls.__bases__:
+        if issubclass(half, Learner) and not issubclass(half, OnlineAUCClassifier):
+            halves.append(half)
     names = [name for half in halves for name, value in vars(half).items() if callable(value)]
     methods = {name: inspect.getattr_static(cls, name) for name in names}
     return {

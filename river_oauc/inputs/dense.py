@@ -7,7 +7,7 @@ import contextlib
 import copy
 import sys
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from river import base
@@ -118,11 +118,11 @@ class DenseClassifier(DenseLearner, OnlineAUCClassifier):
         if not weights.any():
             return
         with RowCount(len(matrix)) as rows:
-            with self._lock, self._room_for(columns):
+            # The new names stay if an example has been learned with them.
+            first = int(np.argmax(weights > 0.0))
+            with self._lock, self._room_for(columns, lambda: rows.n_done > first):
                 matrix = self._vectorizer.encode_columns(matrix, columns)
                 learned = self._learn_many(matrix, labels, weights)
-                # The new names stay if an example has been learned with them.
-                first = int(np.argmax(weights > 0.0))
                 # By `for`, and not by `next`, after which an interrupt could come before the count.
                 for rows.n_done in learned:
                     if rows.n_done > first:
@@ -152,8 +152,13 @@ class DenseClassifier(DenseLearner, OnlineAUCClassifier):
         return self._largest_size(len(vectorizer.names) + len(vectorizer.unknown(names)))
 
     @contextlib.contextmanager
-    def _room_for(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
-        """Learn new names for an example, and forget them again if it is refused."""
+    def _room_for(
+        self, names: Iterable[base.typing.FeatureName], is_taken: Callable[[], bool] = lambda: False
+    ) -> Iterator[None]:
+        """Learn new names for an example, and forget them again if it is refused.
+
+        `is_taken` says whether one has been learned with them, before something else went wrong.
+        """
         vectorizer = self._vectorizer
         n_names, size = len(vectorizer.names), vectorizer.size
         vectorizer.extend(names, self._largest_size_with(names))
@@ -162,6 +167,8 @@ class DenseClassifier(DenseLearner, OnlineAUCClassifier):
                 self._resize(vectorizer.size)
             yield
         except BaseException:
+            if is_taken():
+                raise
             is_resized = vectorizer.size != size
             vectorizer.truncate(n_names, size)
             if is_resized:

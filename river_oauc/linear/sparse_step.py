@@ -258,8 +258,8 @@ class SparseStep(Learner):
         if numbers is not None:
             finest = vectors.take(units, numbers)
             blas.dscal(_FINEST, finest)
-            vectors.maximum(finest, _LEAST, out=finest)
-            vectors.maximum(their_units, finest, out=their_units)
+            vectors.fmax(finest, _LEAST, finest)
+            vectors.fmax(their_units, finest, their_units)
 
     def _note_unusual(
         self,
