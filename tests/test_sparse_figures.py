@@ -13,14 +13,9 @@ import pytest
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.experiments.streams.command import examples_of
-from river_oauc.experiments.streams.progress import (
-    auc,
-    auc_in_windows,
-    average_precision,
-    follow,
-    outcome_of,
-)
+from river_oauc.experiments.streams.progress import auc, auc_in_windows, follow, outcome_of
 from river_oauc.experiments.streams.rivals import MODELS
+from river_oauc.metrics import average_precision
 
 # How much of each stream.
 LIMITS = {
@@ -108,8 +103,10 @@ def test_on_w8a_the_top_is_ranked_worse_at_any_time():
     for name in ("SparseOAUCM", "VW (coin)"):
         scores, labels, _ = follow(MODELS[name].prepared("bare", 0), examples)
         parts = [slice(start, start + 5_000) for start in range(0, len(labels), 5_000)]
-        whole[name] = 100.0 * average_precision(scores, labels)
-        in_windows = [average_precision(scores[own], labels[own]) for own in parts]
+        whole[name] = 100.0 * average_precision(scores[labels], scores[~labels])
+        in_windows = [
+            average_precision(scores[own][labels[own]], scores[own][~labels[own]]) for own in parts
+        ]
         windows[name] = 100.0 * np.mean(in_windows)
         print(
             f"w8a, {name}: {whole[name]:.1f}, in windows of 5,000 {windows[name]:.1f}", flush=True
