@@ -1,6 +1,6 @@
-"""Compiles the hot modules at installation, if that is possible; without, all works as Python.
+"""Compiles the hot modules at installation, if that is asked for; without, all works as Python.
 
-`RIVER_OAUC_COMPILED=0` skips it, and `RIVER_OAUC_COMPILED=1` makes a failure an error.
+`RIVER_OAUC_COMPILED=1` asks for it, and makes a failure an error; `try` is content with Python.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ DIRECTIVES = {
 
 def obstacle() -> str:
     """Why nothing can be compiled here; nothing, if it can."""
-    if WANTED == "0":
-        return "RIVER_OAUC_COMPILED is 0"
+    if WANTED not in ("1", "try"):
+        return "RIVER_OAUC_COMPILED is not 1"
     if sys.implementation.name != "cpython":
         return "this is not CPython"
     if "musl" in (sysconfig.get_config_var("SOABI") or ""):
@@ -64,7 +64,8 @@ class CompiledCore(BuildHookInterface[typing.Any]):
         if reason:
             if WANTED == "1":
                 raise RuntimeError(f"river-oauc cannot be compiled: {reason}")
-            self.app.display_warning(f"river-oauc is not compiled, and slower: {reason}")
+            if WANTED == "try":
+                self.app.display_warning(f"river-oauc is not compiled, and slower: {reason}")
         elif version == "editable":
             for name, library in libraries.items():
                 shutil.copy(library, package.parent / name)

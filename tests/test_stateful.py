@@ -140,9 +140,10 @@ def assert_predicts(model: OnlineAUCClassifier, x: dict[Any, Any]) -> None:
 
 def unsound(model: OnlineAUCClassifier) -> list[str]:
     """Where something is not finite, but for the examples that are kept as they came."""
-    kept: tuple[str, ...] = ()
+    # The next example is written over the one that was refused.
+    kept = ["._vectorizer._rows"]
     if isinstance(model, TAKE_MISSING):
-        kept = ("._generations._latest", "._kernel._examples", "._vectorizer._rows")
+        kept += ["._generations._latest", "._kernel._examples"]
     return [path for path in not_finite(model) if not any(part in path for part in kept)]
 
 
