@@ -10,6 +10,7 @@ import numpy as np
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_choice
 from river_oauc.inputs.records import Record
+from river_oauc.stats.pooling import pooled
 
 __all__ = ["Calibration", "ScoreStatistics"]
 
@@ -200,8 +201,6 @@ class _ClassScores(Record):
         """Average with the scores of the class in another part of the stream."""
         self.n += other.n
         if other.n:
-            share = other.n / self.n
-            gap = other.mean - self.mean
-            self.mean += share * gap
-            self.variance += share * (other.variance - self.variance)
-            self.variance += share * (1.0 - share) * gap * gap
+            self.mean, self.variance = pooled(
+                self.mean, self.variance, other.mean, other.variance, other.n / self.n
+            )

@@ -41,7 +41,8 @@ def _obstacle() -> str:
         # Whatever it is, it does not come from Python modules.
         return f"the compiled modules cannot be loaded: {error}"
     made_of = getattr(blas, "digest", None)
-    if made_of == digest():
+    # Without compiled modules nobody has to read all sources.
+    if made_of is not None and made_of == digest():
         return ""
     del sys.modules["river_oauc.blas"], sys.modules["river_oauc"].blas
     if made_of is None:

@@ -34,7 +34,7 @@ from river_oauc.datasets.tables import TableRecipe
 from river_oauc.experiments import cli
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.figure import DARK, LIGHT
-from river_oauc.experiments.streams import command
+from river_oauc.experiments.examples import examples_of
 from river_oauc.experiments.streams.board import Board
 from river_oauc.experiments.streams.figures import draw_distances
 from river_oauc.experiments.streams.progress import (
@@ -294,8 +294,8 @@ def test_without_streams_it_says_so(tmp_path, monkeypatch, capsys):
 
 
 def test_what_is_no_time_series_is_shuffled_by_the_seed(data):
-    assert command.examples_of("usenet1", 0, 50) == command.examples_of("usenet1", 1, 50)
-    assert command.examples_of("sms_spam", 0, 50) != command.examples_of("sms_spam", 1, 50)
+    assert examples_of("usenet1", 0, 50) == examples_of("usenet1", 1, 50)
+    assert examples_of("sms_spam", 0, 50) != examples_of("sms_spam", 1, 50)
 
 
 def outcome(auc, microseconds=1.0):

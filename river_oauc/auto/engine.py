@@ -198,19 +198,10 @@ class Engine:
         at rest are those of one engine for the whole stream.
         """
         share = share_of_other(self._n, other._n)
-        before = copy.deepcopy(self.units), other.units
-        if not self.units.same_as(other.units):
-            self.units += other.units
-        gained: list[tuple[FloatArray, FloatArray]] = []
-        for engine, units in zip((self, other), before, strict=True):
-            scale, shift = units.change_to(self.units)
-            for moments in (*engine._at_rest, *engine._recent):
-                moments.transform(scale, shift)
-            gained.append(engine._newton.information(scale, shift))
-            if engine._kernel is not None:
-                engine._kernel.change_units(scale, shift)
-            for row in (_TRACKING, _PAIRWISE):
-                engine._linear[row] = weights_in(engine._linear[row], scale, shift)
+        units = copy.deepcopy(self.units)
+        if not units.same_as(other.units):
+            units += other.units
+        gained = self._change_units(units), other._change_units(units)
         self._newton.set_information(gained[0][0] + gained[1][0], gained[0][1] + gained[1][1])
         for row in (_TRACKING, _PAIRWISE):
             self._linear[row] += share * (other._linear[row] - self._linear[row])
@@ -224,6 +215,19 @@ class Engine:
             self._kernel.pool(other._kernel, self.units)
         self.judge += other.judge
         self.solve_anew()
+
+    def _change_units(self, units: Units) -> tuple[FloatArray, FloatArray]:
+        """Measure in other units; returns what the Newton expert has learned, in these."""
+        scale, shift = self.units.change_to(units)
+        if not self.units.same_as(units):
+            for moments in (*self._at_rest, *self._recent):
+                moments.transform(scale, shift)
+            for row in (_TRACKING, _PAIRWISE):
+                self._linear[row] = weights_in(self._linear[row], scale, shift)
+            if self._kernel is not None:
+                self._kernel.change_units(scale, shift)
+            self.units = units
+        return self._newton.information(scale, shift)
 
     def solve_anew(self) -> None:
         """Solve for all experts in closed form now, if there are examples of both classes."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from river_oauc import blas
-from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized, resized_triangle
+from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized, resized_triangle, whole
 from river_oauc.inputs.records import Record
 
 __all__ = ["Newton", "pairwise_step", "tracking_step", "weights_in"]
@@ -62,9 +62,7 @@ class Newton(Record):
 
         It is what they would have added, had the features been `scale` · z + `shift`.
         """
-        whole = np.triu(self._covariance)
-        whole += np.triu(whole, 1).T
-        variances, axes = np.linalg.eigh(whole)
+        variances, axes = np.linalg.eigh(whole(self._covariance))
         # Rounding may leave a variance next to 0 a little below it.
         variances = np.maximum(variances, _FINEST * variances[-1])
         precision = (axes / variances) @ axes.T

@@ -82,15 +82,12 @@ class KernelExperts:
             return False
         while self._next_choice <= n_seen:
             self._next_choice *= 2
-        self._choose(units)
+        self._choose(*(units.standardized(examples.oldest_first) for examples in self._examples))
         self._count_kept(self, units)
         return True
 
-    def _choose(self, units: Units) -> None:
-        """Take landmarks from the newest examples, with nothing counted yet."""
-        negative, positive = (
-            units.standardized(examples.oldest_first) for examples in self._examples
-        )
+    def _choose(self, negative: FloatArray, positive: FloatArray) -> None:
+        """Take landmarks from the last of these examples, with nothing counted yet."""
         half = _N_LANDMARKS // 2
         n_positive = min(len(positive), max(half, _N_LANDMARKS - len(negative)))
         n_negative = min(len(negative), _N_LANDMARKS - n_positive)
@@ -107,13 +104,8 @@ class KernelExperts:
 
     def prepare(self, negative: FloatArray, positive: FloatArray, units: Units) -> None:
         """Take landmarks from these examples for good. There must be some of both classes."""
-        for examples, rows in zip(self._examples, (negative, positive), strict=True):
-            for row in rows[::-1]:
-                examples.add(row)
-        self._choose(units)
+        self._choose(units.standardized(negative[::-1]), units.standardized(positive[::-1]))
         self._next_choice = 0
-        for examples in self._examples:
-            examples.clear()
 
     def _set_maps(self, maps: KernelMaps) -> None:
         """Have these maps, and nothing counted yet."""

@@ -6,6 +6,7 @@ import math
 import typing
 
 from river_oauc.calibration import Calibration
+from river_oauc.stats.pooling import pooled
 
 __all__ = ["ProgressiveScores"]
 
@@ -69,11 +70,12 @@ class ProgressiveScores:
         for of_class in (0, 1):
             n, n_other = (min(one._n[of_class], _MEMORY) - _N_ASSUMED for one in (self, other))
             share = n_other / (n + n_other) if n_other else 0.0
-            gap = other._means[of_class] - self._means[of_class]
-            self._means[of_class] += share * gap
-            self._variances[of_class] += (
-                share * (other._variances[of_class] - self._variances[of_class])
-                + share * (1.0 - share) * gap * gap
+            self._means[of_class], self._variances[of_class] = pooled(
+                self._means[of_class],
+                self._variances[of_class],
+                other._means[of_class],
+                other._variances[of_class],
+                share,
             )
             self._n[of_class] += other._n[of_class] - _N_ASSUMED
         share = other._total / (self._total + other._total) if other._total else 0.0

@@ -23,7 +23,26 @@ Row = tuple[str, list[tuple[int, str]]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class PublishedFiles:
+    """Files that somebody publishes.
+
+    Parameters
+    ----------
+    urls
+        Where the files are.
+
+    """
+
+    urls: tuple[str, ...]
+
+    @property
+    def filenames(self) -> tuple[str, ...]:
+        """The names of the published files."""
+        return tuple(posixpath.basename(url) for url in self.urls)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe(PublishedFiles):
     """Published files, and how to make the canonical text of a set from them.
 
     Parameters
@@ -37,14 +56,8 @@ class Recipe:
 
     """
 
-    urls: tuple[str, ...]
     positive: str
     read_row: Callable[[list[str]], Row]
-
-    @property
-    def filenames(self) -> tuple[str, ...]:
-        """The names of the published files."""
-        return tuple(posixpath.basename(url) for url in self.urls)
 
     def canonical_text(self, sources: Sequence[bytes]) -> bytes:
         """The canonical text, from the contents of the files, which may be `.Z` compressed.

@@ -12,10 +12,11 @@ import csv
 import dataclasses
 import gzip
 import io
-import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+
+from river_oauc.datasets.recipes import PublishedFiles
 
 __all__ = ["TableRecipe", "words"]
 
@@ -35,7 +36,7 @@ def words(text: str) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe:
+class TableRecipe(PublishedFiles):
     """Published tables, and how to make the canonical text of a stream from them.
 
     Parameters
@@ -63,7 +64,6 @@ class TableRecipe:
 
     """
 
-    urls: tuple[str, ...]
     is_positive: Callable[[Row], bool]
     numbers: Sequence[int] = ()
     names: Sequence[int] = ()
@@ -73,11 +73,6 @@ class TableRecipe:
     n_header: int = 0
     keep: Callable[[Row], bool] | None = None
     order: Callable[[Row], int] | None = None
-
-    @property
-    def filenames(self) -> tuple[str, ...]:
-        """The names of the published files."""
-        return tuple(posixpath.basename(url) for url in self.urls)
 
     def canonical_text(self, sources: Sequence[bytes]) -> bytes:
         """The canonical text, from the contents of the files.

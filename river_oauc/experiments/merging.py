@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import functools
 import pathlib
-import random
 import typing
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,11 +15,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc import OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.datasets import BENCHMARKS
 from river_oauc.datasets.files import replace_file
-from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.experiments.examples import examples_of
 from river_oauc.experiments.models import Example
 from river_oauc.metrics import exact_auc
 
@@ -65,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         for model, name in cells:
             runs = []
             for seed in range(args.runs):
-                examples = _examples(name, seed, args.limit)
+                examples = examples_of(name, seed, args.limit)
                 runs.append(held_out_aucs(_MODELS[model], examples, scaled=model in _SCALED))
                 bar.advance(task)
             aucs[model, name] = np.mean(runs, axis=0)
@@ -88,14 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _sets_of(model: str) -> Sequence[str]:
     return _WIDE_SETS if model == "SparseOAUCM" else _DENSE_SETS
-
-
-def _examples(name: str, seed: int, limit: int) -> list[Example]:
-    source: Iterable[Example]
-    source = RealStream(name) if name in STREAMS else BENCHMARKS[name]()
-    examples = list(source)
-    random.Random(seed).shuffle(examples)
-    return examples[:limit]
 
 
 def held_out_aucs(

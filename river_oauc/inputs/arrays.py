@@ -7,7 +7,16 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "Places", "Size", "is_new", "resized", "resized_triangle"]
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "Places",
+    "Size",
+    "is_new",
+    "resized",
+    "resized_triangle",
+    "whole",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -69,6 +78,22 @@ def resized(
     return new
 
 
+def whole(upper: FloatArray) -> FloatArray:
+    """The symmetric matrix that has this upper triangle, whatever is below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.inputs.arrays import whole
+    >>> whole(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    array([[1., 2.],
+           [2., 3.]])
+
+    """
+    upper = np.triu(upper)
+    return upper + np.triu(upper, 1).T
+
+
 def resized_triangle(upper: FloatArray, size: Size) -> FloatArray:
     """The same for both sides of a symmetric matrix of which the upper triangle is kept.
 
@@ -83,8 +108,7 @@ def resized_triangle(upper: FloatArray, size: Size) -> FloatArray:
     """
     if isinstance(size, Places):
         # What was above the diagonal may come to stand below it.
-        upper = np.triu(upper)
-        return np.asfortranarray(np.triu(resized(upper + np.triu(upper, 1).T, size, size)))
+        return np.asfortranarray(np.triu(resized(whole(upper), size, size)))
     return resized(upper, size, size, order="F")
 
 

@@ -112,7 +112,15 @@ class AveragePrecision(RankingMetric):
         return _average_precision(positives, negatives)
 
 
-class PrecisionAtK(RankingMetric):
+class _AtK(RankingMetric):
+    """A metric of the k highest scores."""
+
+    def __init__(self, k: int = 100, pos_val: base.typing.ClfTarget = True) -> None:
+        super().__init__(pos_val)
+        self.k = _checked(k)
+
+
+class PrecisionAtK(_AtK):
     """Exact share of positives among the k highest scores of the stream.
 
     Use it where only so many cases can be looked at: if an analyst checks fifty alarms, this is how
@@ -163,15 +171,11 @@ class PrecisionAtK(RankingMetric):
 
     """
 
-    def __init__(self, k: int = 100, pos_val: base.typing.ClfTarget = True) -> None:
-        super().__init__(pos_val)
-        self.k = _checked(k)
-
     def _compute(self, positives: Entries, negatives: Entries) -> float:
         return _head(positives, negatives, self.k).precision
 
 
-class RecallAtK(RankingMetric):
+class RecallAtK(_AtK):
     """Exact share of all positives that are among the k highest scores of the stream.
 
     Use it where only so many cases can be looked at, to know how many slip through. It grows with
@@ -199,10 +203,6 @@ class RecallAtK(RankingMetric):
     RecallAtK: 50.00%
 
     """
-
-    def __init__(self, k: int = 100, pos_val: base.typing.ClfTarget = True) -> None:
-        super().__init__(pos_val)
-        self.k = _checked(k)
 
     def _compute(self, positives: Entries, negatives: Entries) -> float:
         return _head(positives, negatives, self.k).recall

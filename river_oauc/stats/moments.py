@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dsymm, dsyrk
 
 from river_oauc import blas
-from river_oauc.inputs.arrays import FloatArray, Size, resized, resized_triangle
+from river_oauc.inputs.arrays import FloatArray, Size, resized, resized_triangle, whole
 from river_oauc.inputs.records import Record
 
 __all__ = ["Centroid", "ClassMean", "ClassMoments", "ForgettingMoments", "Moments"]
@@ -234,8 +234,7 @@ class Moments(Centroid):
     @property
     def covariance(self) -> FloatArray:
         """A copy of the whole covariance matrix (biased: divided by `n`)."""
-        upper = np.triu(self._scatter) / (self.n or 1.0)
-        return upper + np.triu(upper, 1).T
+        return whole(self._scatter / (self.n or 1.0))
 
     def __iadd__(self, other: typing.Self) -> typing.Self:
         """Pool with the moments of another part of the stream."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Sequence
 
-__all__ = ["share_of_other"]
+from river_oauc.inputs.arrays import FloatArray
+
+__all__ = ["pooled", "share_of_other"]
+
+
+Number = typing.TypeVar("Number", float, FloatArray)
 
 
 def share_of_other(own: Sequence[float], other: Sequence[float]) -> float:
@@ -29,6 +35,23 @@ def share_of_other(own: Sequence[float], other: Sequence[float]) -> float:
     if not mine + theirs:
         mine, theirs = sum(own), sum(other)
     return theirs / (mine + theirs) if theirs else 0.0
+
+
+def pooled(
+    mean: Number, variance: Number, other_mean: Number, other_variance: Number, share: Number
+) -> tuple[Number, Number]:
+    """Mean and variance of two samples together, of which the other one has this share.
+
+    Examples
+    --------
+    >>> from river_oauc.stats.pooling import pooled
+    >>> pooled(0.0, 1.0, 4.0, 2.0, share=0.25)
+    (1.0, 4.25)
+
+    """
+    gap = other_mean - mean
+    between = share * (1.0 - share) * gap * gap
+    return mean + share * gap, variance + share * (other_variance - variance) + between
 
 
 def _balanced(n: Sequence[float]) -> float:

@@ -27,10 +27,6 @@ class _Sample:
         """The vectors that are kept, a row each, in no particular order."""
         return self._vectors[: self.n_seen]
 
-    def clear(self) -> None:
-        """Be without a vector."""
-        self.n_seen = 0
-
     def resize(self, size: Size) -> None:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self._vectors = resized(self._vectors, self.capacity, size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, resized
+from river_oauc.stats.pooling import pooled
 
 __all__ = ["Units"]
 
@@ -141,10 +142,9 @@ class Units:
         """Pool with the units of another part of the stream, by what they remember."""
         n, n_other = self._n_remembered, other._n_remembered
         share = n_other / np.maximum(n + n_other, 1.0)
-        gap = other.mean - self.mean
-        self.mean += share * gap
-        self._variance += share * (other._variance - self._variance)
-        self._variance += share * (1.0 - share) * gap * gap
+        self.mean, self._variance = pooled(
+            self.mean, self._variance, other.mean, other._variance, share
+        )
         self._n_seen += other._n_seen
         self._n_missing += other._n_missing
         self._any_missing = self._any_missing or other._any_missing

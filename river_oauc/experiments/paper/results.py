@@ -1,19 +1,17 @@
 """The file that keeps the outcome of every finished run.
 
-It has one JSON object per line. The first says with which settings the outcomes were made; every
-other one is an outcome, appended and on the disk before the next one is waited for. Whoever is
-killed loses at most the line that was being written, which the next one to open the file drops.
+Its first line says with which settings the outcomes were made; every other one is an outcome.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from river_oauc.experiments.console.errors import UserError
+from river_oauc.experiments.journal import Journal
 from river_oauc.experiments.paper import protocol
 from river_oauc.experiments.paper.methods import Table
 from river_oauc.experiments.paper.protocol import Cell, Outcome
@@ -39,7 +37,7 @@ def header(table: Table) -> dict[str, typing.Any]:
     }
 
 
-class ResultsFile:
+class ResultsFile(Journal):
     """The outcomes of a table so far, in memory and on the disk.
 
     What is there is never overwritten, and a file that was made with other settings is refused.
@@ -59,52 +57,27 @@ class ResultsFile:
     """
 
     def __init__(self, path: pathlib.Path, table: Table) -> None:
-        self.path = path
+        super().__init__(path)
         self.outcomes: dict[Cell, Outcome] = {}
         self._header = header(table)
-
-    def __enter__(self) -> typing.Self:
-        self._file = self.path.open("a+b")
-        try:
-            self._read()
-        except BaseException:
-            self._file.close()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
 
     def add(self, cell: Cell, outcome: Outcome) -> None:
         """Append an outcome; it is on the disk when this returns."""
         self._append({**cell._asdict(), **outcome._asdict()})
         self.outcomes[cell] = outcome
 
-    def _append(self, content: Mapping[str, typing.Any]) -> None:
-        self._file.write(json.dumps(content).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+    def _read(self, lines: Sequence[bytes], rest: bytes) -> Mapping[str, typing.Any] | None:
+        if lines:
+            self._check_header(lines[0])
+            self._take_lines(lines[1:], first=2)
+            return None
+        if not json.dumps(self._header).encode().startswith(rest):
+            self._check_header(rest)
+        return self._header
 
-    def _read(self) -> None:
-        self._file.seek(0)
-        content = self._file.read()
-        first, *lines = content.split(b"\n")
-        if not lines and json.dumps(self._header).encode().startswith(first):
-            self._file.truncate(0)
-            self._append(self._header)
-            return
-        self._check_header(first)
-        # What follows the last line break was cut short.
-        for number, line in enumerate(lines[:-1], start=2):
-            try:
-                outcome = json.loads(line)
-                cell = Cell(outcome["dataset"], outcome["method"], outcome["run"])
-                self.outcomes[cell] = Outcome(outcome["auc"], outcome["setting"])
-            except (ValueError, KeyError, TypeError):
-                raise UserError(
-                    f"{self.path}: line {number:,} is damaged; remove it to have it computed again"
-                ) from None
-        self._file.truncate(content.rindex(b"\n") + 1)
+    def _take(self, content: dict[str, typing.Any]) -> None:
+        cell = Cell(content["dataset"], content["method"], content["run"])
+        self.outcomes[cell] = Outcome(content["auc"], content["setting"])
 
     def _check_header(self, line: bytes) -> None:
         try:

@@ -7,8 +7,7 @@ import functools
 import itertools
 import operator
 import pathlib
-import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -20,7 +19,7 @@ from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.experiments.console.errors import UserError
 from river_oauc.experiments.console.names import known_names
 from river_oauc.experiments.console.terminal import positive_int, print_table, say
-from river_oauc.experiments.models import Example
+from river_oauc.experiments.examples import examples_of
 from river_oauc.experiments.streams.board import Board
 from river_oauc.experiments.streams.progress import outcome_of
 from river_oauc.experiments.streams.report import (
@@ -35,7 +34,7 @@ from river_oauc.experiments.streams.results import Cell, ResultsFile
 from river_oauc.experiments.streams.rivals import MODELS
 from river_oauc.experiments.streams.summary import COSTS, MEASURES, Group, Means, means
 
-__all__ = ["add_arguments", "examples_of", "run"]
+__all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-streams")
 # Long and wide streams are left to the learners whose steps cost little: those with thousands of
@@ -233,17 +232,3 @@ def _n_examples(name: str, limit: int | None) -> int:
     """How many examples of a stream are learned."""
     n_samples = (STREAMS[name] if name in STREAMS else BENCHMARKS[name].facts).n_samples
     return min(n_samples, limit or (LONG_LIMIT if name in LONG else LIMIT))
-
-
-def examples_of(name: str, seed: int, limit: int) -> list[Example]:
-    """The first examples of a stream, or of a shuffled set."""
-    examples: Iterable[Example]
-    if name in STREAMS:
-        examples, is_ordered = RealStream(name), STREAMS[name].is_ordered
-    else:
-        examples, is_ordered = BENCHMARKS[name](), False
-    if is_ordered:
-        return list(itertools.islice(examples, limit))
-    shuffled = list(examples)
-    random.Random(seed).shuffle(shuffled)
-    return shuffled[:limit]

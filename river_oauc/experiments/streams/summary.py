@@ -102,9 +102,9 @@ class Group:
 
     def losses(self, margin: float) -> dict[str, dict[str, float]]:
         """By stream, the rivals with a higher AUC than our champion, and by how many points."""
-        losses = {}
+        losses, champion = {}, self.champion
         for stream in self.streams:
-            own = self.best("auc", stream, self.champion).value
+            own = self.best("auc", stream, champion).value
             ahead = {
                 model: self.best("auc", stream, model).value - own
                 for model in self.models
