@@ -1,8 +1,9 @@
 """The products of vectors and matrices that the learners are made of.
 
-Here they are SciPy's, to be called by position. Where the package is compiled, `blas.pyx` stands in
-the place of this module: the same functions without the price of a call from Python. They do no
-more than hand arrays on, so whoever uses them says a formula once:
+Here they are SciPy's, to be called by position, and numpy's for a row-major matrix times a vector.
+Where the package is compiled, `blas.pyx` stands in the place of this module: the same functions
+without the price of a call from Python. They do no more than hand arrays on, so whoever uses them
+says a formula once:
 
     from river_oauc import blas
     blas.daxpy(x, y, len(x), 2.0)
@@ -13,19 +14,24 @@ Compiled modules say `from river_oauc cimport blas` in their `.pxd` as well.
 from __future__ import annotations
 
 import numpy as np
+from numpy import dot as matvec
 from numpy.typing import NDArray
-from scipy.linalg.blas import dasum, daxpy, dcopy, ddot, dscal, dsymv, dsyr, idamax
+from scipy.linalg.blas import dasum, daxpy, dcopy, ddot, dscal, dsymv, dsyr, dsyrk, idamax
+from scipy.linalg.lapack import dposv
 
 __all__ = [
     "dasum",
     "daxpy",
     "dcopy",
     "ddot",
+    "dposv",
     "dscal",
     "dsymv",
     "dsyr",
+    "dsyrk",
     "idamax",
     "interruptible",
+    "matvec",
     "row_of",
 ]
 

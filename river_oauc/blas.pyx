@@ -6,18 +6,21 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 from numpy cimport ndarray
 
-from scipy.linalg import cython_blas
+from scipy.linalg import cython_blas, cython_lapack
 
 __all__ = [
     "dasum",
     "daxpy",
     "dcopy",
     "ddot",
+    "dposv",
     "dscal",
     "dsymv",
     "dsyr",
+    "dsyrk",
     "idamax",
     "interruptible",
+    "matvec",
     "row_of",
 ]
 
@@ -38,9 +41,9 @@ ctypedef int* integer
 ctypedef double* doubles
 
 
-cdef void* _function(name) except NULL:
+cdef void* _function(name, library=cython_blas) except NULL:
     # Whatever the signature is called in this version of SciPy.
-    capsule = cython_blas.__pyx_capi__[name]
+    capsule = library.__pyx_capi__[name]
     return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
 
 
@@ -52,10 +55,22 @@ ctypedef void (*_symv)(
     char* uplo, integer n, doubles alpha, doubles a, integer lda, doubles x, integer incx,
     doubles beta, doubles y, integer incy,
 ) noexcept
+ctypedef void (*_gemv)(
+    char* trans, integer m, integer n, doubles alpha, doubles a, integer lda, doubles x,
+    integer incx, doubles beta, doubles y, integer incy,
+) noexcept
+ctypedef void (*_posv)(
+    char* uplo, integer n, integer n_columns, doubles a, integer lda, doubles b, integer ldb,
+    integer info,
+) noexcept
 ctypedef void (*_syr)(
     char* uplo, integer n, doubles alpha, doubles x, integer incx, doubles a, integer lda
 ) noexcept
 
+ctypedef void (*_syrk)(
+    char* uplo, char* trans, integer n, integer k, doubles alpha, doubles a, integer lda,
+    doubles beta, doubles c, integer ldc,
+) noexcept
 ctypedef double (*_asum)(integer n, doubles x, integer incx) noexcept
 ctypedef int (*_amax)(integer n, doubles x, integer incx) noexcept
 
@@ -64,13 +79,16 @@ cdef _amax amax = <_amax>_function("idamax")
 cdef _axpy axpy = <_axpy>_function("daxpy")
 cdef _copy copy = <_copy>_function("dcopy")
 cdef _dot dot = <_dot>_function("ddot")
+cdef _gemv gemv = <_gemv>_function("dgemv")
+cdef _posv posv = <_posv>_function("dposv", cython_lapack)
 cdef _scal scal = <_scal>_function("dscal")
 cdef _symv symv = <_symv>_function("dsymv")
 cdef _syr syr = <_syr>_function("dsyr")
+cdef _syrk syrk = <_syrk>_function("dsyrk")
 
-cdef char UPPER = b"U"
+cdef char UPPER = b"U", AS_IT_IS = b"N", TRANSPOSED = b"T"
 cdef int ONE = 1
-cdef double NOTHING = 0.0
+cdef double NOTHING = 0.0, UNIT = 1.0
 
 
 cdef int _has_long_integers() except -1:
@@ -152,6 +170,15 @@ cpdef double ddot(ndarray x, ndarray y) except? -1.0:
     return dot(&length, _data(x), &step, _data(y), &other)
 
 
+cpdef tuple dposv(ndarray a, ndarray b, int lower, int overwrite_a):
+    cdef int n = _order(a, b), info = 0
+    cdef cnp.npy_intp size = n
+    cdef ndarray x = cnp.PyArray_EMPTY(1, &size, cnp.NPY_DOUBLE, 0)
+    dcopy(b, x)
+    posv(&UPPER, &n, &ONE, _data(a), &n, _data(x), &n, &info)
+    return a, x, info
+
+
 cpdef object dscal(double a, ndarray x):
     cdef int length = <int>cnp.PyArray_SIZE(x), step = _step(x)
     scal(&length, &a, _data(x), &step)
@@ -172,10 +199,47 @@ cpdef object dsyr(
     syr(&UPPER, &order, &alpha, _data(x), &step, _data(a), &order)
 
 
+cpdef object dsyrk(
+    double alpha, ndarray a, double beta, ndarray c, int trans, int lower, int overwrite_c
+):
+    if cnp.PyArray_NDIM(a) != 2 or cnp.PyArray_NDIM(c) != 2:
+        raise ValueError("no matrices of numbers")
+    cdef int n = <int>cnp.PyArray_DIM(a, 0), k = <int>cnp.PyArray_DIM(a, 1), step = max(n, 1)
+    if cnp.PyArray_DIM(c, 0) != n or cnp.PyArray_DIM(c, 1) != n:
+        raise ValueError(f"no square matrix for columns of {n} numbers")
+    if not (cnp.PyArray_IS_F_CONTIGUOUS(a) and cnp.PyArray_IS_F_CONTIGUOUS(c)):
+        raise TypeError("not column-major matrices")
+    syrk(&UPPER, &AS_IT_IS, &n, &k, &alpha, _data(a), &step, &beta, _data(c), &step)
+
+
 cpdef Py_ssize_t idamax(ndarray x) except -1:
     cdef int length = <int>cnp.PyArray_SIZE(x), step = _step(x)
     # BLAS counts from 1.
     return amax(&length, _data(x), &step) - 1
+
+
+cpdef ndarray matvec(ndarray matrix, ndarray x, ndarray out=None):
+    cdef cnp.npy_intp n_rows = cnp.PyArray_DIM(matrix, 0)
+    cdef int width = <int>cnp.PyArray_SIZE(x), height = <int>n_rows, step = _step(x)
+    if out is None:
+        out = cnp.PyArray_EMPTY(1, &n_rows, cnp.NPY_DOUBLE, 0)
+    if (
+        cnp.PyArray_NDIM(matrix) != 2
+        or cnp.PyArray_DIM(matrix, 1) != width
+        or cnp.PyArray_SIZE(out) != n_rows
+    ):
+        raise ValueError(f"no matrix for {width} and {cnp.PyArray_SIZE(out)} numbers")
+    if not (cnp.PyArray_IS_C_CONTIGUOUS(matrix) and cnp.PyArray_ISONESEGMENT(out)):
+        raise TypeError("not a row-major matrix")
+    if width:
+        # BLAS has a matrix column by column: to it, this is a transposed one.
+        gemv(
+            &TRANSPOSED, &width, &height, &UNIT, _data(matrix), &width, _data(x), &step, &NOTHING,
+            _data(out), &ONE,
+        )
+    else:
+        out.fill(0.0)
+    return out
 
 
 cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare):

@@ -11,16 +11,23 @@ cnp.import_array()
 __all__ = [
     "absolute",
     "add",
+    "city_distances",
     "concatenate",
     "copy",
     "count_nonzero",
     "divide",
+    "exp",
     "fmax",
+    "fmin",
     "frombuffer",
+    "gaps",
+    "largest",
     "multiply",
     "nonzero",
     "part",
     "put",
+    "row",
+    "set_column",
     "sqrt",
     "subtract",
     "take",
@@ -122,11 +129,20 @@ cdef extern from *:
     double _quotient(double a, double b) noexcept
 
 
+cdef inline doubles _any(ndarray x, Py_ssize_t n=-1) except NULL:
+    """Where the numbers of a vector or of a row-major array are, if they are so many."""
+    if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        raise TypeError("not an array of doubles in a row")
+    if n >= 0 and cnp.PyArray_SIZE(x) != n:
+        raise ValueError(f"an array of {cnp.PyArray_SIZE(x)} numbers in the place of {n}")
+    return <doubles>cnp.PyArray_DATA(x)
+
+
 cpdef ndarray fmax(ndarray x, object y, ndarray out=None):
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
-    cdef doubles a = _data(x)
+    cdef doubles a = _any(x)
     out = _place(x, out)
-    cdef doubles result = _data(out, n)
+    cdef doubles result = _any(out, n)
     cdef doubles b
     cdef double number
     if isinstance(y, ndarray):
@@ -136,8 +152,110 @@ cpdef ndarray fmax(ndarray x, object y, ndarray out=None):
     else:
         number = y
         for i in range(n):
-            result[i] = math.fmax(a[i], number)
+            # A NaN gives way to the number.
+            result[i] = a[i] if a[i] >= number else number
     return out
+
+
+cpdef ndarray fmin(ndarray x, double number, ndarray out):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _any(x)
+    cdef doubles result = _any(out, n)
+    for i in range(n):
+        result[i] = a[i] if a[i] <= number else number
+    return out
+
+
+cpdef ndarray exp(ndarray x, ndarray out):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _any(x)
+    cdef doubles result = _any(out, n)
+    for i in range(n):
+        result[i] = math.exp(a[i])
+    return out
+
+
+cpdef double largest(ndarray x) except? -1.0:
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
+    cdef doubles a = _data(x)
+    if not n:
+        raise ValueError("the largest of no numbers")
+    cdef double result = a[0]
+    for i in range(1, n):
+        if a[i] > result:
+            result = a[i]
+    return result
+
+
+cpdef ndarray gaps(ndarray x, ndarray matrix, Py_ssize_t n):
+    cdef Py_ssize_t i, j, n_rows = cnp.PyArray_SIZE(x), width = _width(matrix, n_rows)
+    if not 0 <= n <= width:
+        raise ValueError(f"{n} numbers of a row of {width}")
+    cdef doubles a = _data(x)
+    cdef doubles b = _any(matrix)
+    cdef cnp.npy_intp[2] shape
+    shape[0], shape[1] = n_rows, n
+    cdef ndarray out = cnp.PyArray_EMPTY(2, shape, cnp.NPY_DOUBLE, 0)
+    cdef doubles result = _any(out)
+    for i in range(n_rows):
+        for j in range(n):
+            result[i * n + j] = a[i] - b[i * width + j]
+    return out
+
+
+cdef inline Py_ssize_t _width(ndarray matrix, Py_ssize_t n_rows) except -1:
+    """How many columns a matrix with so many rows has."""
+    if cnp.PyArray_NDIM(matrix) != 2 or cnp.PyArray_DIM(matrix, 0) != n_rows:
+        raise ValueError(f"no matrix of {n_rows} rows of numbers")
+    return cnp.PyArray_DIM(matrix, 1)
+
+
+cpdef ndarray row(ndarray matrix, Py_ssize_t number):
+    cdef int n_axes = cnp.PyArray_NDIM(matrix)
+    if n_axes < 2 or not 0 <= number < cnp.PyArray_DIM(matrix, 0):
+        raise IndexError(number)
+    cdef Py_ssize_t size = cnp.PyArray_STRIDE(matrix, 0)
+    cdef char* start = <char*>_any(matrix) + number * size
+    cdef ndarray view = cnp.PyArray_SimpleNewFromData(
+        n_axes - 1, cnp.PyArray_DIMS(matrix) + 1, cnp.NPY_DOUBLE, start
+    )
+    cnp.set_array_base(view, matrix)
+    return view
+
+
+cpdef object set_column(ndarray matrix, Py_ssize_t number, ndarray x):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x), width = _width(matrix, n)
+    if not 0 <= number < width:
+        raise IndexError(number)
+    cdef doubles a = _any(matrix)
+    cdef doubles values = _data(x)
+    for i in range(n):
+        a[i * width + number] = values[i]
+
+
+cpdef object city_distances(ndarray x, ndarray matrix, ndarray out):
+    cdef Py_ssize_t i, j, k, n = cnp.PyArray_SIZE(out), width = _width(matrix, n)
+    cdef doubles a = _data(x, width)
+    cdef doubles b = _any(matrix)
+    cdef doubles result = _data(out)
+    cdef double value
+    cdef double[8] sums
+    cdef Py_ssize_t n_whole = n - n % 8
+    # Eight rows at a time: a sum waits for its last term, and the others do not.
+    for i in range(0, n_whole, 8):
+        for k in range(8):
+            sums[k] = 0.0
+        for j in range(width):
+            value = a[j]
+            for k in range(8):
+                sums[k] += math.fabs(value - b[(i + k) * width + j])
+        for k in range(8):
+            result[i + k] = sums[k]
+    for i in range(n_whole, n):
+        value = 0.0
+        for j in range(width):
+            value += math.fabs(a[j] - b[i * width + j])
+        result[i] = value
 
 
 cpdef ndarray concatenate(tuple parts):

@@ -8,10 +8,15 @@ from typing import Any
 
 def attributes_of(obj: Any) -> dict[str, Any]:
     """The attributes of an object by name; none, if it is nothing of this package."""
-    fields = {}
-    if type(obj).__module__.startswith("river_oauc."):
-        for cls in type(obj).__mro__:
-            for name, field in vars(cls).items():
-                if inspect.isgetsetdescriptor(field) and not name.endswith("__"):
-                    fields[name] = getattr(obj, name)
-    return fields | getattr(obj, "__dict__", {})
+    if not type(obj).__module__.startswith("river_oauc."):
+        return {}
+    # Of a compiled class, these are no part of the dict. Its properties look no different from its
+    # fields, and reading one may do something: so the fields are taken by their names, if they are
+    # named.
+    names = getattr(obj, "__fields__", None) or [
+        name
+        for cls in type(obj).__mro__
+        for name, field in vars(cls).items()
+        if inspect.isgetsetdescriptor(field) and not name.endswith("__")
+    ]
+    return {name: getattr(obj, name) for name in names} | getattr(obj, "__dict__", {})

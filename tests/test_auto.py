@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from test_contract import numbers_in, state
 
 from river_oauc import AutoOAUCM, AutoOKAUCM
-from river_oauc.auto import engine as engine_module
+from river_oauc.auto.judge import Judge
 from river_oauc.metrics import ExactROCAUC
 
 BOTH = [AutoOAUCM, AutoOKAUCM]
@@ -385,7 +385,7 @@ def test_experts_show_names_aucs_and_shares(cls: type[Auto]) -> None:
     assert all(0.6 < expert["auc"] < 1.0 for expert in model.experts)
 
 
-class Noting(engine_module.Judge):
+class Noting(Judge):
     """Keeps all scores that it has judged."""
 
     noted: list[np.ndarray]
@@ -404,7 +404,10 @@ def shown_and_true(cls: type[Auto], n: int, share: float, seed: int) -> np.ndarr
     labels = rng.random(n) < share
     rows = rng.normal(size=(n, 5))
     rows[labels] += 0.6
-    model = learn(cls(), rows, labels)
+    model = cls()
+    (engine,) = engines(model)
+    engine.judge = Noting(len(engine.names))
+    learn(model, rows, labels)
     scores = np.array(engines(model)[0].judge.noted)
     assert len(scores) == n
     shown = [expert["auc"] for expert in model.experts if expert["generation"] == "elder"]
@@ -413,8 +416,7 @@ def shown_and_true(cls: type[Auto], n: int, share: float, seed: int) -> np.ndarr
 
 
 @each
-def test_the_shown_auc_is_about_the_true_one(cls: type[Auto], monkeypatch: Any) -> None:
-    monkeypatch.setattr(engine_module, "Judge", Noting)
+def test_the_shown_auc_is_about_the_true_one(cls: type[Auto]) -> None:
     shown, true = shown_and_true(cls, 1_500, 0.2, seed=15).T
     assert np.abs(shown - true).max() < 0.03
 
@@ -422,10 +424,7 @@ def test_the_shown_auc_is_about_the_true_one(cls: type[Auto], monkeypatch: Any) 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [15, 16, 17])
 @each
-def test_the_shown_auc_is_the_true_one_where_positives_are_rare(
-    cls: type[Auto], seed: int, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(engine_module, "Judge", Noting)
+def test_the_shown_auc_is_the_true_one_where_positives_are_rare(cls: type[Auto], seed: int) -> None:
     figures = shown_and_true(cls, 20_000, 0.005, seed)
     print()
     for shown, true in figures:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy.linalg.lapack import dposv
-
-from river_oauc.blas import ddot
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.stats.moments import ForgettingMoments
 
@@ -51,14 +49,14 @@ def closed_forms(
     covariance = positive.upper_covariance()
     covariance += negative.upper_covariance()
     size = len(covariance)
-    gap = positive.mean - negative.mean
-    middle = 0.5 * (positive.mean + negative.mean)
+    gap = vectors.subtract(positive.mean, negative.mean)
     solutions = []
     for strength in strengths:
         if metric is None:
             matrix = covariance.copy(order="F")
             diagonal = matrix.ravel(order="K")[:: size + 1]
-            variance = 0.5 * covariance.trace() + _SMALLEST_VARIANCE
+            # The sum of the variances, and no way to it is shorter.
+            variance = 0.5 * blas.dasum(diagonal) + _SMALLEST_VARIANCE
             diagonal += variance * (strength / n + _JITTER)
         else:
             matrix = metric * (strength / n)
@@ -66,12 +64,14 @@ def closed_forms(
             diagonal = matrix.ravel(order="K")[:: size + 1]
             diagonal += _JITTER
         # a, b, lower, overwrite_a.
-        weights, failure = dposv(matrix, gap, 0, 1)[1:]
+        _, weights, failure = blas.dposv(matrix, gap, 0, 1)
         # Or else there would be one more matrix while the next is made.
         del matrix, diagonal
         if failure:
             # It cannot be, short of rounding: then no weights are better than wrong ones.
             weights = 0.0 * gap
-        weights *= 2.0 / (2.0 + ddot(gap, weights))
-        solutions.append((weights, ddot(weights, middle)))
+        blas.dscal(2.0 / (2.0 + blas.ddot(gap, weights)), weights)
+        # Half way between the class means.
+        bias = 0.5 * (blas.ddot(weights, positive.mean) + blas.ddot(weights, negative.mean))
+        solutions.append((weights, bias))
     return solutions

@@ -7,12 +7,13 @@ import math
 
 import numpy as np
 
+from river_oauc import blas, vectors
 from river_oauc.auto.closed_form import closed_forms
 from river_oauc.auto.experts import Newton, pairwise_step, tracking_step, weights_in
 from river_oauc.auto.judge import Judge
 from river_oauc.auto.landmarks import KERNELS, KernelExperts
-from river_oauc.blas import ddot
 from river_oauc.inputs.arrays import FloatArray, Size, resized
+from river_oauc.inputs.records import Record
 from river_oauc.stats.moments import ForgettingMoments
 from river_oauc.stats.pooling import share_of_other
 from river_oauc.stats.units import Units
@@ -34,10 +35,14 @@ _LINEAR = [
     "linear, tracking",
     "linear, pairwise",
 ]
+_N_LINEAR = len(_LINEAR)
 _KERNEL = [f"{kernel}, at rest, {strength:g}" for kernel in KERNELS for strength in _STRENGTHS]
 
+# Stands in front of the features, for the bias.
+_ONE = np.ones(1)
 
-class Engine:
+
+class Engine(Record):
     """Experts, their judge and their mixture.
 
     An expert is a linear score near -1 and 1, over the features in their units or over similarities
@@ -67,6 +72,22 @@ class Engine:
 
     """
 
+    __fields__ = (
+        "units",
+        "names",
+        "judge",
+        "shares",
+        "_n_seen",
+        "_n",
+        "_at_rest",
+        "_recent",
+        "_newton",
+        "_linear",
+        "_kernel",
+        "_next_at_rest",
+        "_next_forgetting",
+    )
+
     def __init__(self, size: int, with_kernels: bool) -> None:
         self.units = Units(size)
         self.names = _LINEAR + _KERNEL if with_kernels else _LINEAR
@@ -79,7 +100,7 @@ class Engine:
         self._recent = ForgettingMoments(size, _MEMORY), ForgettingMoments(size, _MEMORY)
         self._newton = Newton(1 + size)
         # A row per linear expert, with minus the bias in front.
-        self._linear: FloatArray = np.zeros((len(_LINEAR), 1 + size))
+        self._linear: FloatArray = np.zeros((_N_LINEAR, 1 + size))
         self._kernel = KernelExperts(size, _STRENGTHS) if with_kernels else None
         self._next_at_rest = 0
         self._next_forgetting = 0
@@ -95,25 +116,23 @@ class Engine:
     def score(self, x: FloatArray) -> float:
         """The score of an example; NaN stands for what is not known."""
         scores, _, _ = self._expert_scores(self.units.standardized(x))
-        return ddot(self.shares, scores)  # type: ignore[no-any-return]
+        return blas.ddot(self.shares, scores)  # type: ignore[no-any-return]
 
     def _expert_scores(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """The scores of all experts, a free place for the mixture's, and what they are made of."""
-        with_one = np.empty(len(z) + 1)
-        with_one[0] = 1.0
-        with_one[1:] = z
+        with_one = vectors.concatenate((_ONE, z))
         scores = np.zeros(len(self.names) + 1)
-        np.dot(self._linear, with_one, scores[: len(_LINEAR)])
+        blas.matvec(self._linear, with_one, vectors.part(scores, 0, _N_LINEAR))
         similarities = None
         if self._kernel is not None:
             similarities = self._kernel.similarities(z)
             if similarities is not None:
-                scores[len(_LINEAR) : -1] = self._kernel.scores(similarities)
+                self._kernel.score(similarities, vectors.part(scores, _N_LINEAR, len(scores) - 1))
         return scores, with_one, similarities
 
     def linear_weights(self) -> FloatArray:
         """The weights of the mixture of the linear experts, minus the bias in front."""
-        weights: FloatArray = self.shares[: len(_LINEAR)].dot(self._linear)
+        weights: FloatArray = self.shares[:_N_LINEAR].dot(self._linear)
         return weights
 
     def learn(self, x: FloatArray, positive: bool, w: float) -> tuple[float, float | None]:
@@ -127,39 +146,47 @@ class Engine:
         units.update(x)
         z = units.standardized(x)
         scores, with_one, similarities = self._expert_scores(z)
-        scores[-1] = score = ddot(self.shares, scores)
+        scores[-1] = score = blas.ddot(self.shares, scores)
         other = 0 if positive else 1
         win = self.judge.compare(scores, positive, w, self._n[other])
 
         self._n[positive] += w
-        self._at_rest[positive].update(z.copy(), w)
-        self._recent[positive].update(z.copy(), w)
+        # Each uses up the vector it is given.
+        moments = self._at_rest[positive]
+        moments.update(vectors.copy(z), w)
+        moments = self._recent[positive]
+        moments.update(z, w)
         if self._kernel is not None:
             self._kernel.add(x, similarities, positive, w)
         if self._n[other]:
-            self._step(z, with_one, positive, w)
+            self._step(with_one, positive, w)
             self._solve()
             self.shares = self.judge.shares()
         return score, win
 
-    def _step(self, z: FloatArray, with_one: FloatArray, positive: bool, w: float) -> None:
+    def _step(self, with_one: FloatArray, positive: bool, w: float) -> None:
         """Let the experts that go step by step take one."""
         sign, n_other = (1.0, self._n[0]) if positive else (-1.0, self._n[1])
         # Both classes pull alike, as hard as two balanced ones that are known as well.
         c = 2.0 * w * n_other / (self._n[0] + self._n[1])
-        means = self._at_rest[0].mean, self._at_rest[1].mean
+        negative, positives = self._at_rest
         self._newton.step(with_one, sign, c)
         self._scale_newton()
-        tracking_step(self._linear[_TRACKING], with_one, sign, c)
-        pairwise_step(self._linear[_PAIRWISE], z, sign, c, means)
+        tracking_step(vectors.row(self._linear, _TRACKING), with_one, sign, c)
+        z = vectors.part(with_one, 1, len(with_one))
+        pairwise_step(
+            vectors.row(self._linear, _PAIRWISE), z, sign, c, (negative.mean, positives.mean)
+        )
 
     def _scale_newton(self) -> None:
         """Bring the Newton expert from logits to the scale of the others."""
         negative, positive = self._at_rest
-        weights = self._newton.weights[1:]
-        gap = ddot(positive.mean, weights) - ddot(negative.mean, weights)
-        shrink = 1.0 / (1.0 + 0.5 * gap) if gap > 0.0 else 1.0
-        np.multiply(self._newton.weights, shrink, self._linear[_NEWTON])
+        newton = self._newton.weights
+        weights = vectors.part(newton, 1, len(newton))
+        gap = blas.ddot(positive.mean, weights) - blas.ddot(negative.mean, weights)
+        scaled = vectors.row(self._linear, _NEWTON)
+        blas.dcopy(newton, scaled)
+        blas.dscal(1.0 / (1.0 + 0.5 * gap) if gap > 0.0 else 1.0, scaled)
 
     def _solve(self) -> None:
         """Solve for the experts in closed form, if it is time to."""
@@ -243,6 +270,6 @@ class Engine:
         for moments in (*self._at_rest, *self._recent):
             moments.resize(size)
         self._newton.resize(1 + size)
-        self._linear = resized(self._linear, len(_LINEAR), 1 + size)
+        self._linear = resized(self._linear, _N_LINEAR, 1 + size)
         if self._kernel is not None:
             self._kernel.resize(size)

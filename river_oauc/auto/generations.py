@@ -9,6 +9,7 @@ import numpy as np
 from river_oauc.auto.engine import Engine
 from river_oauc.auto.judge import shares_of
 from river_oauc.inputs.arrays import FloatArray, Size, resized
+from river_oauc.inputs.records import Record
 from river_oauc.stats.samples import newest_of_both
 from river_oauc.stats.units import Units
 
@@ -25,7 +26,7 @@ _N_REPLAYED, _TRIAL = 100, 2000
 _MEMORY = 300
 
 
-class Generations:
+class Generations(Record):
     """An engine, or two of them while a younger one is on trial.
 
     A false alarm costs little: the elder goes on, and the younger has a share only as far as it
@@ -47,11 +48,24 @@ class Generations:
 
     """
 
-    # Whether a younger engine may start.
-    _looks_for_change = True
+    __fields__ = (
+        "_with_kernels",
+        "_looks_for_change",
+        "engines",
+        "shares",
+        "_latest",
+        "_n_judged",
+        "_recent_rate",
+        "_long_run_rate",
+        "_trial",
+        "_leads",
+        "_n_compared",
+    )
 
     def __init__(self, size: int, with_kernels: bool) -> None:
         self._with_kernels = with_kernels
+        # Whether a younger engine may start.
+        self._looks_for_change = True
         self.engines = [Engine(size, with_kernels)]
         self.shares: FloatArray = np.ones(1)
         self._latest: list[tuple[FloatArray, bool, float]] = []
@@ -89,13 +103,19 @@ class Generations:
 
     def score(self, x: FloatArray) -> float:
         """The score of an example."""
+        engine = self.engines[0]
         if len(self.engines) == 1:
-            return self.engines[0].score(x)
-        return sum(share * engine.score(x) for engine, share in self.shared())
+            return engine.score(x)
+        score = 0.0
+        for engine, share in self.shared():
+            score += share * engine.score(x)
+        return score
 
     def learn(self, x: FloatArray, positive: bool, w: float) -> float:
         """Learn from an example; returns its score before. The array is kept."""
-        results = [engine.learn(x, positive, w) for engine in self.engines]
+        results = []
+        for engine in self.engines:
+            results.append(engine.learn(x, positive, w))
         self._latest.append((x, positive, w))
         if len(self._latest) > _N_REPLAYED:
             del self._latest[0]
@@ -121,8 +141,8 @@ class Generations:
     def _start_trial(self) -> None:
         (elder,) = self.engines
         younger = Engine(elder.size, self._with_kernels)
-        for example in self._latest:
-            younger.learn(*example)
+        for x, positive, w in self._latest:
+            younger.learn(x, positive, w)
         # The elder is no longer compared with what it scored before the change.
         elder.judge.forget_scores()
         self.engines = [elder, younger]

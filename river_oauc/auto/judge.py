@@ -7,8 +7,9 @@ import typing
 
 import numpy as np
 
-from river_oauc.blas import daxpy, dscal
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray
+from river_oauc.inputs.records import Record
 from river_oauc.stats.samples import newest_of_both
 
 __all__ = ["Judge", "shares_of"]
@@ -22,6 +23,9 @@ _MEMORY = 2000
 # Scores that are closer than this are nearly tied: from here on the win fades to one half. So
 # rounding, which makes equal scores differ, decides nothing.
 _NEARLY_TIED = 1e-4
+
+# What a clear win counts, over one half, for a gap of so much.
+_WON = 0.5 / _NEARLY_TIED
 
 # How fast a share falls behind: the leads are known to about one over the root of the number.
 _SHARPNESS = 4.0
@@ -40,14 +44,14 @@ def shares_of(leads: FloatArray, n: float) -> FloatArray:
     array([0.682, 0.306, 0.012])
 
     """
-    shares: FloatArray = leads - max(leads.tolist())
-    dscal(_SHARPNESS * math.sqrt(n), shares)
-    np.exp(shares, shares)
-    dscal(1.0 / math.fsum(shares.tolist()), shares)
+    shares: FloatArray = vectors.add(leads, -vectors.largest(leads))
+    blas.dscal(_SHARPNESS * math.sqrt(n), shares)
+    vectors.exp(shares, shares)
+    blas.dscal(1.0 / blas.dasum(shares), shares)
     return shares
 
 
-class Judge:
+class Judge(Record):
     """Compares scores with those that recent examples of the other class got when they came.
 
     All scores were given before their examples were learned, so what is overfitted has no
@@ -66,6 +70,8 @@ class Judge:
         The progressive AUC of each expert and of the mixture over the whole stream, less one half.
 
     """
+
+    __fields__ = ("leads", "aucs", "_n_pairs", "_weights", "_recent", "_n_stored")
 
     def __init__(self, n_competitors: int) -> None:
         self.leads: FloatArray = np.zeros(n_competitors)
@@ -121,12 +127,11 @@ class Judge:
         n_recent = self._n_stored[other]
         if n_recent:
             n_recent = n_recent if n_recent < _N_RECENT else _N_RECENT
-            gaps = scores[:, np.newaxis] - self._recent[other, :, :n_recent]
-            dscal(1.0 / _NEARLY_TIED, gaps.ravel())
-            np.minimum(gaps, 1.0, out=gaps)
-            np.maximum(gaps, -1.0, out=gaps)
-            wins = gaps.dot(_ONES[:n_recent])
-            dscal((0.5 if positive else -0.5) / n_recent, wins)
+            gaps = vectors.gaps(scores, vectors.row(self._recent, other), n_recent)
+            vectors.fmin(gaps, _NEARLY_TIED, gaps)
+            vectors.fmax(gaps, -_NEARLY_TIED, gaps)
+            wins = blas.matvec(gaps, vectors.part(_ONES, 0, n_recent))
+            blas.dscal((_WON if positive else -_WON) / n_recent, wins)
             win = 0.5 + wins.item(-1)
 
             weights = self._weights
@@ -134,15 +139,16 @@ class Judge:
             weights[1] *= 1.0 - 1.0 / _MEMORY
             weights[own] += w
             rate = w / (weights[0] + weights[1])
-            dscal(1.0 - rate, self.leads)
-            daxpy(wins, self.leads, len(self.leads), rate)
+            blas.dscal(1.0 - rate, self.leads)
+            blas.daxpy(wins, self.leads, len(self.leads), rate)
             # Over the whole stream all pairs count alike.
             n_new = w * n_other
             self._n_pairs += n_new
             rate = n_new / self._n_pairs
-            dscal(1.0 - rate, self.aucs)
-            daxpy(wins, self.aucs, len(self.aucs), rate)
-        self._recent[own, :, self._n_stored[own] % _N_RECENT] = scores
+            blas.dscal(1.0 - rate, self.aucs)
+            blas.daxpy(wins, self.aucs, len(self.aucs), rate)
+        slot = self._n_stored[own] % _N_RECENT
+        vectors.set_column(vectors.row(self._recent, own), slot, scores)
         self._n_stored[own] += 1
         return win
 

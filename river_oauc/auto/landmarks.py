@@ -6,10 +6,13 @@ import math
 import typing
 
 import numpy as np
+from scipy.linalg import block_diag
 
+from river_oauc import blas, vectors
 from river_oauc.auto.closed_form import ClassPair, closed_forms
 from river_oauc.auto.maps import KernelMaps, relevance
 from river_oauc.inputs.arrays import FloatArray, Size
+from river_oauc.inputs.records import Record
 from river_oauc.stats.moments import ForgettingMoments
 from river_oauc.stats.samples import Recent
 from river_oauc.stats.units import Units
@@ -28,7 +31,7 @@ _N_KEPT = 512
 _N_SAMPLED = 100
 
 
-class KernelExperts:
+class KernelExperts(Record):
     """Experts at rest over the similarities to landmarks.
 
     The landmarks are the latest examples. They are chosen anew after 4, 8, 16, ... examples, with
@@ -47,34 +50,52 @@ class KernelExperts:
 
     """
 
+    __fields__ = (
+        "_strengths",
+        "_examples",
+        "_importance",
+        "_maps",
+        "_moments",
+        "_weights",
+        "_biases",
+        "_next_choice",
+    )
+
     def __init__(self, size: int, strengths: tuple[float, ...]) -> None:
         self._strengths = strengths
         self._examples = Recent(_N_KEPT, size), Recent(_N_KEPT, size)
         self._importance = Recent(_N_KEPT, 1), Recent(_N_KEPT, 1)
         self._maps: KernelMaps | None = None
         self._moments: list[ClassPair] = []
-        # A matrix per kernel, with a row per expert; and the biases in the same order.
-        self._weights: FloatArray = np.zeros((len(KERNELS), len(strengths), 0))
+        # A row per expert, by kernel and then by strength, over the similarities of all kernels:
+        # those of another kernel than its own have no weight.
+        self._weights: FloatArray = np.zeros((len(KERNELS) * len(strengths), 0))
         self._biases: FloatArray = np.zeros(len(KERNELS) * len(strengths))
         self._next_choice = 4
 
     def similarities(self, z: FloatArray) -> FloatArray | None:
-        """The similarities of an example to the landmarks; None while there are none."""
+        """The similarities of an example to the landmarks, kernel after kernel.
+
+        None while there are no landmarks.
+        """
         return None if self._maps is None else self._maps.similarities(z)
 
-    def scores(self, similarities: FloatArray) -> FloatArray:
-        """The scores of the experts, by kernel and then by strength."""
-        scores: FloatArray = np.matmul(self._weights, similarities[:, :, np.newaxis]).ravel()
-        scores -= self._biases
-        return scores
+    def score(self, similarities: FloatArray, scores: FloatArray) -> None:
+        """Find the scores of the experts, by kernel and then by strength."""
+        blas.matvec(self._weights, similarities, scores)
+        blas.daxpy(self._biases, scores, len(scores), -1.0)
 
     def add(self, x: FloatArray, similarities: FloatArray | None, positive: bool, w: float) -> None:
         """Count an example, given as it came and as its similarities."""
         self._examples[positive].add(x)
         self._importance[positive].add(np.array([w]))
         if similarities is not None:
-            for classes, row in zip(self._moments, similarities, strict=True):
-                classes[positive].update(row, w)
+            start = 0
+            for classes in self._moments:
+                moments = classes[positive]
+                stop = start + moments.size
+                moments.update(vectors.part(similarities, start, stop), w)
+                start = stop
 
     def choose_landmarks(self, n_seen: int, units: Units) -> bool:
         """Choose the landmarks anew, if it is time to. There must be examples of both classes."""
@@ -115,7 +136,7 @@ class KernelExperts:
             (ForgettingMoments(n_landmarks, math.inf), ForgettingMoments(n_landmarks, math.inf))
             for _ in KERNELS
         ]
-        self._weights = np.zeros((len(KERNELS), len(self._strengths), n_landmarks))
+        self._weights = np.zeros((len(self._biases), len(KERNELS) * n_landmarks))
 
     def _count_kept(self, owner: KernelExperts, units: Units) -> None:
         """Count the examples that these or other experts keep. There must be landmarks."""
@@ -168,7 +189,7 @@ class KernelExperts:
             closed_forms(classes, self._strengths, gram)
             for classes, gram in zip(self._moments, self._maps.grams, strict=True)
         ]
-        self._weights = np.array([[weights for weights, _ in row] for row in solutions])
+        self._weights = block_diag(*([weights for weights, _ in row] for row in solutions))
         self._biases = np.array([bias for row in solutions for _, bias in row])
 
     def resize(self, size: Size) -> None:

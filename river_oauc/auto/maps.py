@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from river_oauc.blas import ddot, dscal
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, is_new, resized
+from river_oauc.inputs.records import Record
 
 __all__ = ["KernelMaps", "relevance"]
 
@@ -17,7 +18,7 @@ _LAPLACE = 0.7
 _N_BINS, _SMALLEST_RELEVANCE = 8, 0.02
 
 
-class KernelMaps:
+class KernelMaps(Record):
     """A Laplace and a Gaussian kernel at the same landmarks.
 
     The Laplace kernel weights the features by their relevance; it takes to features one by one, as
@@ -41,6 +42,16 @@ class KernelMaps:
         The similarities of the landmarks to each other, by kernel, column-major.
 
     """
+
+    __fields__ = (
+        "_relevance",
+        "_laplace",
+        "_gaussian",
+        "_landmarks",
+        "_weighted",
+        "_squared_norms",
+        "grams",
+    )
 
     def __init__(self, landmarks: FloatArray, sample: FloatArray, relevance: FloatArray) -> None:
         self._relevance = relevance
@@ -68,18 +79,21 @@ class KernelMaps:
         self._set_landmarks(scale * self._landmarks + shift)
 
     def similarities(self, z: FloatArray) -> FloatArray:
-        """The similarities of a vector to the landmarks, a row per kernel."""
-        both = np.empty((2, len(self._landmarks)))
-        laplace, gaussian = both
-        laplace[:] = cdist((z * self._relevance)[np.newaxis], self._weighted, "cityblock")[0]
-        dscal(-self._laplace, laplace)
+        """The similarities of a vector to the landmarks, kernel after kernel."""
+        n_landmarks = len(self._landmarks)
+        both = np.empty(2 * n_landmarks)
+        laplace = vectors.part(both, 0, n_landmarks)
+        gaussian = vectors.part(both, n_landmarks, 2 * n_landmarks)
+        vectors.city_distances(vectors.multiply(z, self._relevance), self._weighted, laplace)
+        blas.dscal(-self._laplace, laplace)
         # |z - l|² by its terms, which is fast; rounding may leave it a little below 0.
-        np.dot(self._landmarks, z, gaussian)
-        gaussian *= 2.0
-        gaussian -= self._squared_norms
-        gaussian -= ddot(z, z)
-        np.minimum(gaussian, 0.0, out=gaussian)
-        dscal(self._gaussian, gaussian)
+        blas.matvec(self._landmarks, z, gaussian)
+        blas.dscal(2.0, gaussian)
+        blas.daxpy(self._squared_norms, gaussian, n_landmarks, -1.0)
+        vectors.add(gaussian, -blas.ddot(z, z), gaussian)
+        vectors.fmin(gaussian, 0.0, gaussian)
+        blas.dscal(self._gaussian, gaussian)
+        # Not by `vectors`: numpy takes several at once.
         return np.exp(both, both)
 
     def similarities_of_many(self, matrix: FloatArray) -> list[FloatArray]:

@@ -6,6 +6,7 @@ import math
 import typing
 
 from river_oauc.calibration import Calibration
+from river_oauc.inputs.records import Record
 from river_oauc.stats.pooling import pooled
 
 __all__ = ["ProgressiveScores"]
@@ -33,12 +34,14 @@ _SHARE_MEMORY = 1000
 _SMALLEST_SHARE = 1e-12
 
 
-class ProgressiveScores:
+class ProgressiveScores(Record):
     """Class means and variances of recent scores, and the recent share of positives.
 
     For a learner whose scores lie near -1 and 1. One half is half way between the recent class
     means of the scores, so that it follows a change.
     """
+
+    __fields__ = ("_n", "_means", "_variances", "_slope", "_total", "_share")
 
     def __init__(self) -> None:
         # Of the negatives and of the positives.

@@ -6,9 +6,9 @@ import math
 import typing
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dsyrk
+from scipy.linalg.blas import dsymm
 
-from river_oauc import blas
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, resized, resized_triangle, whole
 from river_oauc.inputs.records import Record
 
@@ -336,7 +336,7 @@ class ForgettingMoments(Moments):
         if n_before:
             if self._n_waiting == _N_WAITING:
                 self._settle()
-            waiting = self._waiting[self._n_waiting]
+            waiting = vectors.row(self._waiting, self._n_waiting)
             blas.dcopy(x, waiting)
             blas.dscal(math.sqrt(w * unit * (n_before / n)), waiting)
             self._n_waiting += 1
@@ -349,7 +349,7 @@ class ForgettingMoments(Moments):
 
     def _add_products(self, rows: FloatArray) -> None:
         # alpha, a, beta, c, trans, lower, overwrite_c: c = beta c + alpha a aᵀ.
-        dsyrk(1.0, rows.T, 1.0, self._scatter, 0, 0, 1)
+        blas.dsyrk(1.0, rows.T, 1.0, self._scatter, 0, 0, 1)
 
     def _divide_by_unit(self) -> None:
         self._settle()
@@ -397,7 +397,7 @@ class ForgettingMoments(Moments):
             # Not settled in place: the other part is left as it is.
             recent._scatter = other._scatter / other._unit
             waiting = other._waiting[: other._n_waiting] / math.sqrt(other._unit)
-            dsyrk(1.0, waiting.T, 1.0, recent._scatter, 0, 0, 1)
+            blas.dsyrk(1.0, waiting.T, 1.0, recent._scatter, 0, 0, 1)
             super().__iadd__(recent)  # type: ignore[arg-type]
         return self
 

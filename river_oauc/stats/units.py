@@ -8,6 +8,7 @@ import numpy as np
 
 from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, resized
+from river_oauc.inputs.records import Record
 from river_oauc.stats.pooling import pooled
 
 __all__ = ["Units"]
@@ -26,7 +27,7 @@ _SMALLEST_VARIANCE = 1e-200
 _DRAWN_IN = 4.0
 
 
-class Units:
+class Units(Record):
     """Recent mean and deviation of each feature, and what values come to in these units.
 
     In units of the deviation over the last thousand examples or so, a feature means the same before
@@ -65,8 +66,15 @@ class Units:
 
     """
 
-    # Whether they stay as they are.
-    _is_fixed = False
+    __fields__ = (
+        "_n_seen",
+        "_n_missing",
+        "_any_missing",
+        "mean",
+        "factors",
+        "_variance",
+        "_is_fixed",
+    )
 
     def __init__(self, size: int) -> None:
         self._n_seen = 0
@@ -76,11 +84,13 @@ class Units:
         self.mean: FloatArray = np.zeros(size)
         self.factors: FloatArray = np.zeros(size)
         self._variance: FloatArray = np.zeros(size)
+        # Whether they stay as they are.
+        self._is_fixed = False
 
     @property
     def n_varying(self) -> int:
         """The number of features that vary."""
-        return int(np.count_nonzero(self.factors))
+        return int(vectors.count_nonzero(self.factors))
 
     def update(self, x: FloatArray) -> None:
         """Count the vector `x`."""
@@ -126,7 +136,8 @@ class Units:
     def standardized(self, x: FloatArray) -> FloatArray:
         """A vector, or the rows of a matrix, in these units, as a new array."""
         if x.ndim > 1:
-            return np.array([self.standardized(row) for row in x]).reshape(x.shape)
+            rows = [self.standardized(row) for row in x]
+            return np.array(rows).reshape(len(x), len(self.mean))
         z = vectors.subtract(x, self.mean)
         vectors.multiply(z, self.factors, z)
         squares = vectors.multiply(z, z)
