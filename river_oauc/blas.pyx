@@ -173,7 +173,7 @@ cpdef double ddot(ndarray x, ndarray y) except? -1.0:
 cpdef tuple dposv(ndarray a, ndarray b, int lower, int overwrite_a):
     cdef int n = _order(a, b), info = 0
     cdef cnp.npy_intp size = n
-    cdef ndarray x = cnp.PyArray_EMPTY(1, &size, cnp.NPY_DOUBLE, 0)
+    cdef ndarray x = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
     dcopy(b, x)
     posv(&UPPER, &n, &ONE, _data(a), &n, _data(x), &n, &info)
     return a, x, info
@@ -187,7 +187,7 @@ cpdef object dscal(double a, ndarray x):
 cpdef ndarray dsymv(double alpha, ndarray a, ndarray x):
     cdef int n = _order(a, x), step = _step(x)
     cdef cnp.npy_intp size = n
-    cdef ndarray y = cnp.PyArray_EMPTY(1, &size, cnp.NPY_DOUBLE, 0)
+    cdef ndarray y = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
     symv(&UPPER, &n, &alpha, _data(a), &n, _data(x), &step, &NOTHING, _data(y), &ONE)
     return y
 
@@ -222,7 +222,7 @@ cpdef ndarray matvec(ndarray matrix, ndarray x, ndarray out=None):
     cdef cnp.npy_intp n_rows = cnp.PyArray_DIM(matrix, 0)
     cdef int width = <int>cnp.PyArray_SIZE(x), height = <int>n_rows, step = _step(x)
     if out is None:
-        out = cnp.PyArray_EMPTY(1, &n_rows, cnp.NPY_DOUBLE, 0)
+        out = cnp.PyArray_SimpleNew(1, &n_rows, cnp.NPY_DOUBLE)
     if (
         cnp.PyArray_NDIM(matrix) != 2
         or cnp.PyArray_DIM(matrix, 1) != width

@@ -2,6 +2,7 @@
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.object cimport PyObject
 from libc cimport math
 from libc.string cimport memcpy
 from numpy cimport ndarray
@@ -35,6 +36,10 @@ __all__ = [
 
 ctypedef double* doubles
 
+cdef extern from "Python.h":
+    PyObject* PyList_GET_ITEM(object list, Py_ssize_t i) noexcept
+    Py_ssize_t Py_REFCNT(PyObject* obj) noexcept
+
 
 cdef inline doubles _data(ndarray x, Py_ssize_t n=-1) except NULL:
     """Where the numbers of a vector are, if they are doubles in a row, and so many."""
@@ -49,9 +54,39 @@ cdef inline doubles _data(ndarray x, Py_ssize_t n=-1) except NULL:
     return <doubles>cnp.PyArray_DATA(x)
 
 
+# To make an array takes longer than to fill a short one. So the short ones are kept here, and used
+# again when nobody else has them any more. There are so many places for those of similar lengths.
+cdef enum:
+    N_SHELVES = 32
+    N_PLACES = 16
+    LONGEST = 512
+
+cdef list _kept = [None] * (N_SHELVES * N_PLACES)
+cdef Py_ssize_t[N_SHELVES] _latest
+
+
 cdef inline ndarray _new(Py_ssize_t n, int kind=cnp.NPY_DOUBLE):
+    """A vector with any numbers in it."""
     cdef cnp.npy_intp size = n
-    return cnp.PyArray_EMPTY(1, &size, kind, 0)
+    if n > LONGEST:
+        return cnp.PyArray_SimpleNew(1, &size, kind)
+    cdef Py_ssize_t shelf = (2 * n + (kind == cnp.NPY_DOUBLE)) % N_SHELVES
+    cdef Py_ssize_t i, place = 0
+    cdef PyObject* found
+    for i in range(N_PLACES):
+        place = (_latest[shelf] + 1 + i) % N_PLACES
+        found = PyList_GET_ITEM(_kept, shelf * N_PLACES + place)
+        if (
+            Py_REFCNT(found) == 1
+            and cnp.PyArray_DIM(<ndarray>found, 0) == n
+            and cnp.PyArray_TYPE(<ndarray>found) == kind
+        ):
+            _latest[shelf] = place
+            return <ndarray>found
+    _latest[shelf] = (_latest[shelf] + 1) % N_PLACES
+    cdef ndarray new = cnp.PyArray_SimpleNew(1, &size, kind)
+    _kept[shelf * N_PLACES + _latest[shelf]] = new
+    return new
 
 
 cdef inline ndarray _place(ndarray x, ndarray out):
@@ -88,12 +123,12 @@ cpdef ndarray sqrt(ndarray x, ndarray out=None):
     return out
 
 
-cpdef ndarray subtract(ndarray x, ndarray y):
+cpdef ndarray subtract(ndarray x, ndarray y, ndarray out=None):
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
     cdef doubles a = _data(x)
     cdef doubles b = _data(y, n)
-    cdef ndarray out = _new(n)
-    cdef doubles result = _data(out)
+    out = _place(x, out)
+    cdef doubles result = _data(out, n)
     for i in range(n):
         result[i] = a[i] - b[i]
     return out
@@ -195,7 +230,7 @@ cpdef ndarray gaps(ndarray x, ndarray matrix, Py_ssize_t n):
     cdef doubles b = _any(matrix)
     cdef cnp.npy_intp[2] shape
     shape[0], shape[1] = n_rows, n
-    cdef ndarray out = cnp.PyArray_EMPTY(2, shape, cnp.NPY_DOUBLE, 0)
+    cdef ndarray out = cnp.PyArray_SimpleNew(2, shape, cnp.NPY_DOUBLE)
     cdef doubles result = _any(out)
     for i in range(n_rows):
         for j in range(n):

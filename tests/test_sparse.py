@@ -321,14 +321,14 @@ def test_what_has_pulled_least_goes_and_of_equals_the_oldest():
     table.squares[1:6] = [0.0, 3.0, 0.0, 0.0, 1.0]
     table.weights[1:6] = [1.0, 2.0, 3.0, 4.0, 5.0]
     # What the second row of a feature has pulled counts with it, and goes with it.
-    table.add_second(int(table.rows(["c"])[0]), mean=7.0, unit=8.0)
+    table.add_second(int(table.rows(("c",))[0]), mean=7.0, unit=8.0)
     table.squares[6] = 2.0
-    table.add_second(int(table.rows(["a"])[0]), mean=9.0, unit=9.0)
+    table.add_second(int(table.rows(("a",))[0]), mean=9.0, unit=9.0)
     table.keep(3)
     assert table.names == ["b", "c", "e"]
     assert table.weights[table.first_rows].tolist() == [2.0, 3.0, 5.0]
-    assert table.units[table.rows(["e", "b"])].tolist() == [5.0, 2.0]
-    (second,) = table.seconds[table.rows(["c"])]
+    assert table.units[table.rows(("e", "b"))].tolist() == [5.0, 2.0]
+    (second,) = table.seconds[table.rows(("c",))]
     assert (table.means[second], table.units[second], table.squares[second]) == (7.0, 8.0, 2.0)
     assert table.n_seconds == 1
     table.add(["z"], [9.0])
@@ -344,7 +344,7 @@ def test_a_pickled_table_is_the_same_with_second_rows_between_the_first():
     copied = pickle.loads(pickle.dumps(table))
     assert copied.names == ["a", "b", "c"]
     for name in "abc":
-        row, other = table.rows([name])[0], copied.rows([name])[0]
+        row, other = table.rows((name,))[0], copied.rows((name,))[0]
         assert copied.units[other] == table.units[row]
         assert copied.means[copied.seconds[other]] == table.means[table.seconds[row]]
     assert pickle.dumps(copied) == pickle.dumps(table)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from river_oauc.inputs.arrays import FloatArray
 
-__all__ = ["COMPILED", "fill", "is_same", "packed", "rows_of"]
+__all__ = ["COMPILED", "fill", "is_same", "names_of", "packed", "rows_of"]
 
 # Whether there are `fill` and `is_same`.
 COMPILED = False
@@ -32,6 +32,11 @@ def fill(
 def is_same(x: typing.Any, names: tuple[typing.Any, ...], data: bytes) -> bool:
     """Whether a dict has just these floats under these names; if not, it may still be so."""
     raise NotImplementedError
+
+
+def names_of(x: typing.Any, usual: tuple[typing.Any, ...]) -> tuple[typing.Any, ...]:
+    """The names of a dict; if they are the usual ones, it may be that very tuple."""
+    return tuple(x)
 
 
 class _Packers(dict[int, Callable[..., bytes]]):

@@ -12,7 +12,7 @@ from numpy cimport ndarray
 
 from river_oauc.inputs.limits import PLAIN_TYPES
 
-__all__ = ["fill", "is_same", "packed", "rows_of"]
+__all__ = ["fill", "is_same", "names_of", "packed", "rows_of"]
 
 cnp.import_array()
 
@@ -73,6 +73,19 @@ cpdef bint is_same(object x, tuple names, bytes data) except -1:
             return False
         i += 1
     return True
+
+
+cpdef tuple names_of(object x, tuple usual):
+    cdef Py_ssize_t cursor = 0, n = len(usual), i = 0
+    cdef PyObject *key
+    cdef PyObject *value
+    if type(x) is dict and len(<dict>x) == n:
+        while PyDict_Next(x, &cursor, &key, &value):
+            if <PyObject*>usual[i] is not key:
+                return tuple(x)
+            i += 1
+        return usual
+    return tuple(x)
 
 
 cpdef bytes packed(object x):

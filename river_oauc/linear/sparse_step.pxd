@@ -78,7 +78,6 @@ cdef class SparseStep(Learner):
         table=FeatureTable,
         their_units=ndarray,
         sizes=ndarray,
-        moves=ndarray,
         ones=ndarray,
         drift=ndarray,
         seconds=ndarray,
@@ -86,7 +85,6 @@ cdef class SparseStep(Learner):
         finest=ndarray,
         n=Py_ssize_t,
         n_numbers=Py_ssize_t,
-        stop=Py_ssize_t,
     )
     cdef _move_units(
         self,
@@ -96,6 +94,7 @@ cdef class SparseStep(Learner):
         ndarray units,
         ndarray inputs,
         ndarray roots,
+        ndarray moves,
     )
     @cython.locals(n_negative=double, n_positive=double, mean_negative=double, mean_positive=double)
     cpdef _calibrate(self)

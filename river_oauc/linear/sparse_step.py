@@ -106,7 +106,7 @@ class SparseStep(Learner):
             except CONVERSION_ERRORS:
                 x = numbers_of(x, nan_is_absent=not learns)
                 data = dicts.packed(x)
-        names = asked = tuple(x)
+        names = asked = dicts.names_of(x, table.last_names)
         if last is not None and last[1] == data and last[0] == names:
             return last
         values = vectors.frombuffer(data)
@@ -161,7 +161,8 @@ class SparseStep(Learner):
                     levels = vectors.take(values, numbers)
                     seconds = vectors.take(seconds, numbers)
                 rows = vectors.concatenate((rows, seconds))
-                deviations = vectors.subtract(levels, vectors.take(table.means, seconds))
+                deviations = vectors.take(table.means, seconds)
+                vectors.subtract(levels, deviations, deviations)
                 inputs = vectors.concatenate((values, deviations))
             else:
                 numbers = None
@@ -200,7 +201,7 @@ class SparseStep(Learner):
             roots = vectors.sqrt(squares)
             # Values of the usual size leave everything as it is.
             if numbers is not None or inputs.tobytes() != (_USUAL.get(n) or _usual(n)):
-                self._move_units(values, numbers, rows, units, inputs, roots)
+                self._move_units(values, numbers, rows, units, inputs, roots, moves)
             blas.daxpy(table.ones(n), roots, n, FIRST)
             vectors.divide(inputs, roots, moves)
             blas.daxpy(moves, weights, n, step)
@@ -226,11 +227,12 @@ class SparseStep(Learner):
         units: FloatArray,
         inputs: FloatArray,
         roots: FloatArray,
+        moves: FloatArray,
     ) -> None:
         """Let the units of the features, and the means of the numbers, follow the values.
 
         By as much as the weights move: a value of the usual size leaves its unit as it is, and none
-        does more than double it.
+        does more than double it. `moves` is overwritten.
         """
         table = self._table
         n = len(values)
@@ -238,24 +240,24 @@ class SparseStep(Learner):
         if numbers is None or len(numbers) < n:
             self._note_unusual(values, numbers, rows, units, sizes, roots)
         blas.daxpy(roots, sizes)
-        moves = vectors.copy(roots)
+        blas.dcopy(roots, moves)
         ones = table.ones(n)
         blas.daxpy(ones, moves, n, FIRST)
         if numbers is not None:
             n_numbers = len(numbers)
             # x, y, n, a, offx, incx, offy: y[n:] += a.
             blas.daxpy(ones, moves, n_numbers, FIRST_DEVIATION, 0, 1, n)
-            stop = n + n_numbers
-            their_units = vectors.part(units, n, stop)
-            drift = vectors.multiply(their_units, vectors.part(inputs, n, stop))
-            vectors.divide(drift, vectors.part(moves, n, stop), drift)
-            seconds = vectors.part(rows, n, stop)
+            drift = vectors.multiply(units, inputs)
+            vectors.divide(drift, moves, drift)
+            seconds = vectors.part(rows, n, n + n_numbers)
             means = vectors.take(table.means, seconds)
-            blas.daxpy(drift, means, n_numbers, FIRST_DEVIATION)
+            # Here it is the second rows only that count.
+            blas.daxpy(drift, means, n_numbers, FIRST_DEVIATION, n)
             vectors.put(table.means, seconds, means)
         vectors.divide(sizes, moves, sizes)
         vectors.multiply(units, sizes, units)
         if numbers is not None:
+            their_units = vectors.part(units, n, n + n_numbers)
             finest = vectors.take(units, numbers)
             blas.dscal(_FINEST, finest)
             vectors.fmax(finest, _LEAST, finest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from river_oauc.inputs.arrays import FloatArray, resized
 __all__ = ["FeatureTable", "Rows"]
 
 Rows = NDArray[np.intp]
-Names = Sequence[base.typing.FeatureName]
 
 
 # What stands in row 0, for all unknown names.
@@ -44,6 +43,8 @@ class FeatureTable:
         The number of second rows.
     last
         For whoever uses the table to remember what was looked up last. It is no part of the state.
+    last_names
+        The names that were looked up last: mostly the next example has the same.
 
     Examples
     --------
@@ -51,14 +52,14 @@ class FeatureTable:
 
     >>> table = FeatureTable()
     >>> table.add(["a", "b"], [5.0, 7.0])
-    >>> table.rows(["b", "a"])
+    >>> table.rows(("b", "a"))
     array([2, 1])
     >>> table.rows_or_unknown(["c", "a"])
     array([0, 1])
-    >>> table.units[table.rows(["b", "a"])]
+    >>> table.units[table.rows(("b", "a"))]
     array([7., 5.])
     >>> table.add_second(1, mean=4.5, unit=0.5)
-    >>> table.seconds[table.rows(["b", "a"])]
+    >>> table.seconds[table.rows(("b", "a"))]
     array([0, 3])
 
     """
@@ -91,6 +92,8 @@ class FeatureTable:
         self.n_seconds = int(np.count_nonzero(seconds))
         self._ones = np.ones(64)
         self.last: typing.Any = None
+        self.last_names: tuple[base.typing.FeatureName, ...] = ()
+        self._last_rows: Rows = np.zeros(0, np.intp)
 
     def __len__(self) -> int:
         return len(self._index)
@@ -111,9 +114,12 @@ class FeatureTable:
             self._ones = np.ones(2 * n)
         return self._ones
 
-    def rows(self, names: Names) -> Rows:
-        """The rows of these names; an unknown one is a KeyError."""
-        return dicts.rows_of(self._index, names)
+    def rows(self, names: tuple[base.typing.FeatureName, ...]) -> Rows:
+        """The rows of these names, not to be changed; an unknown one is a KeyError."""
+        if names != self.last_names:
+            self._last_rows = dicts.rows_of(self._index, names)
+            self.last_names = names
+        return self._last_rows
 
     def rows_or_unknown(self, names: Iterable[base.typing.FeatureName]) -> Rows:
         """The rows of these names; 0 for an unknown one."""
@@ -160,7 +166,7 @@ class FeatureTable:
         """
         names, theirs = other.names, other.first_rows
         self.add(names, other.units[theirs].tolist())
-        mine = self.rows(names)
+        mine = self.rows(tuple(names))
         self.counts[mine] += other.counts[theirs]
         self._combine(mine, other, theirs, first)
         (numbers,) = other.seconds[theirs].nonzero()
