@@ -64,7 +64,7 @@ def closed_forms(
             diagonal = matrix.ravel(order="K")[:: size + 1]
             diagonal += _JITTER
         # a, b, lower, overwrite_a.
-        _, weights, failure = blas.dposv(matrix, gap, 0, 1)
+        weights, failure = blas.dposv(matrix, gap, 0, 1)[1:]
         # Or else there would be one more matrix while the next is made.
         del matrix, diagonal
         if failure:
