@@ -267,6 +267,7 @@ def test_grids_of_the_paper() -> None:
         "OAUC-M": 21,
         "KOIL": 441,
         "OKAUC-S": 4851,
+        "OKAUC-Mc": 4851,
         "OKAUC-M": 441,
     }
     assert expected.items() <= sizes.items()

@@ -129,6 +129,12 @@ def test_kernel_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["tables", "kernel", *arguments, "--out", str(tmp_path)]) == 0
     assert "one in 10 powers of 2 of the paper's grids, at most 10,000" in capsys.readouterr().out
     assert sorted(contents(tmp_path)) == [file.replace("linear", "kernel") for file in FILES]
+    text = contents(tmp_path)["kernel.md"].decode()
+    assert "| set | KOIL | OKAUC-S | OKAUC-Mc | OKAUC-M |" in text
+    # The paper has no such column.
+    paper = text.partition("## The paper's")[2]
+    (row,) = re.findall(r"^\| heart \|.*$", paper.partition("##")[0], re.MULTILINE)
+    assert [cell.strip() == "–" for cell in row.split("|")[2:-1]] == [False, False, True, False]
 
 
 # Killed and started again ------------------------------------------------------------------------

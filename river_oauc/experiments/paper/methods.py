@@ -171,6 +171,7 @@ def _kernel(grid_step: int = 2) -> Table:
         (
             Method("KOIL", {"C": paper, "gamma": gamma}, KOILStack),
             Method("OKAUC-S", {"l2": paper, "lr": paper, "gamma": gamma}, OKAUCSStack),
+            Method("OKAUC-Mc", {"l2": paper, "lr": paper, "gamma": gamma}, OKAUCMStack),
             Method("OKAUC-M", {"l2": paper, "gamma": gamma}, OKAUCMStack),
         ),
         reference="OKAUC-M",
