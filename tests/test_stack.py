@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
 from river_oauc.base import OnlineAUCClassifier
-from river_oauc.experiments.paper.grids import koil as koil_stack
 from river_oauc.experiments.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from river_oauc.experiments.paper.grids.koil import KOILStack
+from river_oauc.experiments.paper.grids.nearest import k_nearest_by_row, nearest_by_row
 from river_oauc.experiments.paper.grids.oauc import OAUCMStack, OAUCSStack
 from river_oauc.experiments.paper.grids.okauc import OKAUCMStack, OKAUCSStack
 from river_oauc.experiments.paper.grids.stack import LARGEST_NORM, Stack
@@ -211,16 +211,14 @@ def test_ties_of_a_row_go_the_same_way(row: list[float], data: st.DataObject) ->
     arrival = np.array(data.draw(st.permutations(range(len(row)))))
     among = np.array(data.draw(st.lists(st.booleans(), min_size=len(row), max_size=len(row))))
     values = np.array(row)
-    assert koil_stack._nearest_by_row(values[np.newaxis], arrival[np.newaxis]) == support.nearest(
+    assert nearest_by_row(values[np.newaxis], arrival[np.newaxis]) == support.nearest(
         values, arrival
     )
     k = 2
     if among.sum() > k:
         places = np.flatnonzero(among)
         expected = places[support.k_nearest(values[places], arrival[places], k)]
-        chosen = koil_stack._k_nearest_by_row(
-            values[np.newaxis], arrival[np.newaxis], among[np.newaxis], k
-        )
+        chosen = k_nearest_by_row(values[np.newaxis], arrival[np.newaxis], among[np.newaxis], k)
         assert np.flatnonzero(chosen).tolist() == sorted(expected)
 
 

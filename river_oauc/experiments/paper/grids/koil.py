@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from river_oauc.experiments.paper.grids.stack import Mask, Stack, freeze_diverged
+from river_oauc.experiments.paper.grids.nearest import (
+    IndexArray,
+    k_nearest_by_row,
+    nearest_by_row,
+)
+from river_oauc.experiments.paper.grids.stack import Stack, freeze_diverged
 from river_oauc.inputs.arrays import FloatArray, resized
-from river_oauc.kernel.support import TIE
 
 __all__ = ["KOILStack"]
 
 _FIRST_CAPACITY = 256
-_NEVER = np.iinfo(np.intp).max
-
-IndexArray = NDArray[np.intp]
 
 
 class KOILStack(Stack):
@@ -96,7 +97,7 @@ class KOILStack(Stack):
         n_pairs[(n_other == 0) | (n_own == 0) & (n_pairs == 0)] = 1
         many = np.flatnonzero(n_pairs > self._k)
         if len(many):
-            violating[many] = _k_nearest_by_row(
+            violating[many] = k_nearest_by_row(
                 rows[many, other], self._arrival[many, other], violating[many], self._k
             )
             n_pairs[many] = self._k
@@ -166,26 +167,5 @@ class KOILStack(Stack):
 
         full = n_stored >= self._budget
         settings = settings[full]
-        heirs = own.start + _nearest_by_row(to_lost[full], self._arrival[settings, own])
+        heirs = own.start + nearest_by_row(to_lost[full], self._arrival[settings, own])
         self._coefficients[settings, heirs] += lost[full]
-
-
-def _nearest_by_row(similarities: FloatArray, arrival: IndexArray) -> IndexArray:
-    """`support.nearest` of each row."""
-    largest = similarities.max(axis=1, keepdims=True)
-    is_tied = similarities >= largest - TIE * np.abs(largest)
-    first: IndexArray = np.where(is_tied, arrival, _NEVER).argmin(axis=1)
-    return first
-
-
-def _k_nearest_by_row(similarities: FloatArray, arrival: IndexArray, among: Mask, k: int) -> Mask:
-    """`support.k_nearest` of each row, among more than k places."""
-    similarities = np.where(among, similarities, -1.0)
-    last = np.partition(similarities, -k, axis=1)[:, [-k]]
-    margin = TIE * last
-    surely = similarities > last + margin
-    is_tied = (similarities >= last - margin) & ~surely
-    # The oldest of the tied fill up what is left.
-    oldest = np.sort(np.where(is_tied, arrival, _NEVER), axis=1)
-    n_left = k - surely.sum(axis=1, keepdims=True)
-    return surely | (is_tied & (arrival <= np.take_along_axis(oldest, n_left - 1, axis=1)))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import abc
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from river_oauc import losses
-from river_oauc.experiments.paper.grids.stack import Stack, freeze_diverged
+from river_oauc.experiments.paper.grids.nearest import IndexArray, nearest_by_row
+from river_oauc.experiments.paper.grids.stack import Mask, Stack, find_diverged
 from river_oauc.inputs.arrays import FloatArray
-from river_oauc.kernel.support import nearest
 
 __all__ = ["OKAUCMStack", "OKAUCSStack"]
+
+# A smaller similarity counts as none while learning: beside that of a vector to itself, it is far
+# below the last digit of any score.
+_NEGLIGIBLE = 1e-30
 
 
 class _Queues:
@@ -27,7 +31,7 @@ class _Queues:
         self.budget = budget
         self.n_seen = [0, 0]
         self.vectors: FloatArray = np.zeros((2 * budget, size))
-        self.arrival: NDArray[np.intp] = np.zeros(2 * budget, dtype=np.intp)
+        self.arrival: IndexArray = np.zeros(2 * budget, dtype=np.intp)
 
     def slots(self, positive: bool) -> slice:
         """Where the vectors of a class stand."""
@@ -39,55 +43,14 @@ class _Queues:
         distances: FloatArray = cdist(matrix, self.vectors, "sqeuclidean")
         return distances
 
-    def put(self, x: FloatArray, positive: bool) -> tuple[int, bool]:
-        """Store a vector; returns its slot, and whether another one was given up for it."""
+    def put(self, x: FloatArray, positive: bool) -> int:
+        """Store a vector; returns its slot."""
         start = self.budget if positive else 0
-        place = self.n_seen[positive]
-        slot = start + place % self.budget
+        slot = start + self.n_seen[positive] % self.budget
         self.vectors[slot] = x
         self.arrival[slot] = sum(self.n_seen)
         self.n_seen[positive] += 1
-        return slot, place >= self.budget
-
-
-class _Width:
-    """The settings that have one kernel width in common: they share its Gram matrix."""
-
-    def __init__(
-        self, gamma: float, members: NDArray[np.intp], rates: FloatArray, l2: FloatArray, slots: int
-    ) -> None:
-        self.gamma = gamma
-        self.members = members
-        self.rates = rates
-        self.l2 = l2
-        self.gram: FloatArray = np.zeros((slots, slots))
-        # A row per slot, a column per setting.
-        self.coefficients: FloatArray = np.zeros((slots, len(members)))
-
-    def similarities(self, squared_distances: FloatArray) -> FloatArray:
-        similarities: FloatArray = np.exp(-self.gamma * squared_distances)
-        return similarities
-
-    def insert(
-        self,
-        slot: int,
-        own: slice,
-        row: FloatArray,
-        coefficients: FloatArray | float,
-        arrival: NDArray[np.intp],
-        is_replacement: bool,
-    ) -> None:
-        """Put a vector into a slot; the projection of what was there passes on to its heir."""
-        lost = self.coefficients[slot].copy()
-        to_lost = self.gram[slot, own].copy()
-        to_lost[slot - own.start] = row[slot]
-        self.gram[slot] = row
-        self.gram[:, slot] = row
-        self.gram[slot, slot] = 1.0
-        self.coefficients[slot] = coefficients
-        if is_replacement:
-            heir = nearest(to_lost * to_lost, arrival[own])
-            self.coefficients[own.start + heir] += lost * to_lost[heir]
+        return slot
 
 
 class _KernelMomentStack(Stack):
@@ -96,6 +59,13 @@ class _KernelMomentStack(Stack):
     Every example is stored and the oldest one given up. So all settings share the vectors and their
     distances, and those of one kernel width the Gram matrix as well: their scores at all stored
     vectors are one product of matrices.
+
+    These products are what a step costs, and three things make them smaller. While examples of one
+    class follow each other, the coefficients of that class change at two vectors per step: what
+    they contribute to the scores of the other class is kept in step, and only the vectors of the
+    other class are left for the product. Where a kernel is so narrow that most vectors are similar
+    to none but themselves, the scores of these are their coefficients. And settings that have
+    diverged are dropped.
 
     Parameters
     ----------
@@ -120,58 +90,162 @@ class _KernelMomentStack(Stack):
         self._is_decaying = lr is None
         self.diverged = np.zeros(len(gammas), dtype=bool)
         self._queues = _Queues(size, budget)
-        self._widths = [
-            _Width(value, members, rates[members], regularisers[members], 2 * budget)
-            for value in np.unique(gammas)
-            for members in [np.flatnonzero(gammas == value)]
-        ]
+
+        # By kernel width: the similarities, and which vectors are similar to any other one.
+        self._gammas: FloatArray = np.unique(gammas)
+        self._gram: FloatArray = np.zeros((len(self._gammas), 2 * budget, 2 * budget))
+        self._has_similar: Mask = np.zeros((len(self._gammas), 2 * budget), dtype=bool)
+
+        # The class of the last examples, and in which widths its contribution is kept in step.
+        self._run: bool | None = None
+        self._is_wide: Mask = np.zeros(len(self._gammas), dtype=bool)
+
+        # A column per setting that has not diverged, those of one width side by side.
+        self._settings: IndexArray = np.argsort(gammas, kind="stable")
+        self._widths: IndexArray = np.searchsorted(self._gammas, gammas[self._settings])
+        self._rates: FloatArray = rates[self._settings]
+        self._l2: FloatArray = regularisers[self._settings]
+        self._coefficients: FloatArray = np.zeros((2 * budget, len(gammas)))
+        # What the vectors of the one class contribute to the scores of those of the other.
+        self._contribution: FloatArray = np.zeros((budget, len(gammas)))
+        self._columns = self._find_columns()
 
     @staticmethod
     @abc.abstractmethod
-    def _coefficients(margin: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _pull_and_spread(margin: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """`pull` and `spread` of the gradient of the loss; see `losses`."""
 
     def learn(self, x: FloatArray, positive: bool) -> None:
         queues = self._queues
+        rows = np.exp(-self._gammas[:, np.newaxis] * queues.squared_distances(x[np.newaxis]))
+        rows[rows < _NEGLIGIBLE] = 0.0
+        if self._run != positive:
+            self._start_run(positive)
         other = queues.slots(not positive)
-        distances = queues.squared_distances(x[np.newaxis])[0]
-        slot, is_replacement = queues.put(x, positive)
+        slot = queues.put(x, positive)
         own = queues.slots(positive)
-        for width in self._widths:
-            row = width.similarities(distances)
-            coefficients: FloatArray | float = 0.0
-            if queues.n_seen[not positive]:
-                coefficients = self._move(width, row, other, 1.0 if positive else -1.0)
-            width.insert(slot, own, row, coefficients, queues.arrival, is_replacement)
-            diverged = freeze_diverged(width.coefficients.T, width.rates)
-            if diverged is not None:
-                self.diverged[width.members[diverged]] = True
+        if queues.n_seen[not positive]:
+            coefficients = self._move(rows, other, 1.0 if positive else -1.0)
+        else:
+            coefficients = np.zeros(len(self._settings))
+        self._insert(rows, coefficients, slot, own, other)
+        diverged = find_diverged(self._coefficients.T)
+        if diverged is not None:
+            self._drop(diverged)
 
-    def _move(self, width: _Width, row: FloatArray, other: slice, sign: float) -> FloatArray:
+    def scores(self, matrix: FloatArray) -> FloatArray:
+        distances = self._queues.squared_distances(matrix)
+        scores = np.zeros((len(self.diverged), len(matrix)))
+        for gamma, columns in zip(self._gammas, self._columns, strict=True):
+            similarities = np.exp(-gamma * distances)
+            scores[self._settings[columns]] = (similarities @ self._coefficients[:, columns]).T
+        return scores
+
+    def _start_run(self, positive: bool) -> None:
+        """Find what the vectors of a class contribute to the scores of those of the other."""
+        own, other = self._queues.slots(positive), self._queues.slots(not positive)
+        n_others = other.stop - other.start
+        self._run = positive
+        self._is_wide = 3 * self._has_similar[:, other].sum(axis=1) > n_others
+        for width, columns in enumerate(self._columns):
+            self._contribution[:n_others, columns] = (
+                self._gram[width, other, own] @ self._coefficients[own, columns]
+                if self._is_wide[width]
+                else 0.0
+            )
+
+    def _move(self, rows: FloatArray, other: slice, sign: float) -> FloatArray:
         """Change the coefficients of the stored vectors; returns those of the new one."""
         n_others = other.stop - other.start
-        deviations = width.gram[other] @ width.coefficients
+        margins = np.concatenate(
+            [
+                row @ self._coefficients[:, columns]
+                for row, columns in zip(rows, self._columns, strict=True)
+            ]
+        )
+        deviations = self._scores_of(other)
         means = deviations.mean(axis=0)
         deviations -= means
         variances = np.einsum("ij,ij->j", deviations, deviations) / n_others
-        margins = sign * (row @ width.coefficients - means)
-        pulls, spreads = self._coefficients(margins, variances)
+        margins -= means
+        margins *= sign
+        pulls, spreads = self._pull_and_spread(margins, variances)
 
-        steps = width.rates / sum(self._queues.n_seen) if self._is_decaying else width.rates
-        width.coefficients *= 1.0 - steps * width.l2
+        steps = self._rates / sum(self._queues.n_seen) if self._is_decaying else self._rates
+        shrinkage = 1.0 - steps * self._l2
+        self._coefficients *= shrinkage
+        self._contribution[:n_others] *= shrinkage
         coefficients = sign * steps * pulls
         # The mean moves against the new example, and what deviates from it moves towards it.
         deviations *= steps * spreads / n_others
         deviations += coefficients / n_others
-        width.coefficients[other] -= deviations
+        self._coefficients[other] -= deviations
         return coefficients
 
-    def scores(self, matrix: FloatArray) -> FloatArray:
-        distances = self._queues.squared_distances(matrix)
-        scores = np.empty((len(self.diverged), len(matrix)))
-        for width in self._widths:
-            scores[width.members] = (width.similarities(distances) @ width.coefficients).T
+    def _scores_of(self, other: slice) -> FloatArray:
+        """The scores of the vectors of the class that the last examples are not of."""
+        scores = np.empty((other.stop - other.start, len(self._settings)))
+        for width, columns in enumerate(self._columns):
+            coefficients = self._coefficients[other, columns]
+            if self._is_wide[width]:
+                np.matmul(self._gram[width, other, other], coefficients, out=scores[:, columns])
+            else:
+                scores[:, columns] = coefficients
+                (places,) = self._has_similar[width, other].nonzero()
+                if len(places):
+                    similarities = self._gram[width, other.start + places]
+                    scores[places, columns] = similarities @ self._coefficients[:, columns]
+        scores += self._contribution[: len(scores)]
         return scores
+
+    def _insert(
+        self, rows: FloatArray, coefficients: FloatArray, slot: int, own: slice, other: slice
+    ) -> None:
+        """Put a vector into a slot; the projection of what was there passes on to its heir."""
+        lost = self._coefficients[slot].copy()
+        rows_of_lost = self._gram[:, slot].copy()
+        rows_of_lost[:, slot] = rows[:, slot]
+        self._gram[:, slot] = rows
+        self._gram[:, :, slot] = rows
+        self._gram[:, slot, slot] = 1.0
+        is_similar = rows > 0.0
+        is_similar[:, slot] = False
+        self._has_similar |= is_similar
+        self._has_similar[:, slot] = is_similar.any(axis=1)
+
+        to_lost = rows_of_lost[:, own]
+        every_width = np.arange(len(self._gammas))
+        places = nearest_by_row(to_lost * to_lost, self._queues.arrival[own])
+        heirs = own.start + places
+        # A slot that was free has lost nothing.
+        inherited = lost * to_lost[every_width, places][self._widths]
+        self._coefficients[slot] = coefficients
+        self._coefficients[heirs[self._widths], np.arange(len(inherited))] += inherited
+
+        changes = np.stack([coefficients, inherited, -lost])
+        rows_of_heirs = self._gram[every_width, heirs]
+        changed = np.stack(
+            [rows[:, other], rows_of_heirs[:, other], rows_of_lost[:, other]], axis=2
+        )
+        for width in self._is_wide.nonzero()[0]:
+            columns = self._columns[width]
+            contribution = self._contribution[: changed.shape[1], columns]
+            contribution += changed[width] @ changes[:, columns]
+
+    def _drop(self, diverged: Mask) -> None:
+        """Go on without the settings in these columns."""
+        self.diverged[self._settings[diverged]] = True
+        kept = ~diverged
+        self._settings, self._widths = self._settings[kept], self._widths[kept]
+        self._rates, self._l2 = self._rates[kept], self._l2[kept]
+        self._coefficients = np.compress(kept, self._coefficients, axis=1)
+        self._contribution = np.compress(kept, self._contribution, axis=1)
+        self._columns = self._find_columns()
+
+    def _find_columns(self) -> list[slice]:
+        """Where the settings of each width stand."""
+        ends = np.cumsum(np.bincount(self._widths, minlength=len(self._gammas))).tolist()
+        return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 class OKAUCMStack(_KernelMomentStack):
@@ -218,7 +292,7 @@ class OKAUCMStack(_KernelMomentStack):
     ) -> None:
         super().__init__(size, gamma, l2, lr, budget)
 
-    _coefficients = staticmethod(losses.psi_m_coefficients)
+    _pull_and_spread = staticmethod(losses.psi_m_coefficients)
 
 
 class OKAUCSStack(_KernelMomentStack):
@@ -246,4 +320,4 @@ class OKAUCSStack(_KernelMomentStack):
     ) -> None:
         super().__init__(size, gamma, l2, lr, budget)
 
-    _coefficients = staticmethod(losses.psi_s_coefficients)
+    _pull_and_spread = staticmethod(losses.psi_s_coefficients)
