@@ -290,16 +290,64 @@ def test_a_long_stack_of_short_weights_has_not_diverged() -> None:
     assert not stack.diverged.any()
 
 
-def test_koil_outgrows_its_first_room() -> None:
-    assert_equal_to_singles(
-        Case(
-            "KOIL",
-            2,
-            lambda p: KOILStack(p, [0.5, 2.0], [2.0, 2.0], budget=5),
-            lambda g: KOIL(RBF([0.5, 2.0][g]), 2.0, budget=5),
-        ),
-        clouds(600, 2, seed=9),
-    )
+# Long streams: the buffers turn over many times, and what is kept in step is kept for long.
+
+
+def runs(n_examples: int, n_features: int, seed: int, share: float) -> Stream:
+    """Clouds with this share of positives, and a fifth of the examples there twice or more."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n_examples) < share
+    X = rng.uniform(-1.0, 1.0, (n_examples, n_features))
+    X[y] = 0.7 * X[y] + 0.3
+    again = np.flatnonzero(rng.random(n_examples) < 0.2)[1:]
+    X[again] = X[rng.integers(0, again)]
+    return X, y
+
+
+@pytest.mark.parametrize("share", [0.03, 0.5])
+@pytest.mark.parametrize("case", KERNEL, ids=str)
+def test_long_streams(case: Case, share: float) -> None:
+    n_diverged = assert_equal_to_singles(case, runs(500, 3, seed=7, share=share))
+    assert (n_diverged > 0) == (case.name in ("OKAUC-S", "OKAUC-M, constant step"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.02, 0.3])
+@pytest.mark.parametrize("n_features", [2, 8])
+@pytest.mark.parametrize("case", KERNEL, ids=str)
+def test_very_long_streams(case: Case, n_features: int, share: float) -> None:
+    assert_equal_to_singles(case, runs(5_000, n_features, seed=8, share=share))
+
+
+def test_all_settings_may_diverge() -> None:
+    stack = OKAUCSStack(2, [1.0, 4.0], [0.01, 0.01], [50.0, 50.0], budget=5)
+    learn(stack, clouds(200, 2, seed=2))
+    assert stack.diverged.all()
+    assert not stack.scores(np.ones((3, 2))).any()
+
+
+def test_koil_forgets_what_no_setting_has_stored() -> None:
+    stack = KOILStack(2, K_GAMMA, K_L2, budget=BUDGET)
+    learn(stack, clouds(4_000, 2, seed=9))
+    assert len(stack._vectors) <= 512
+
+
+def test_koil_settings_that_agree_are_one_model() -> None:
+    """Scores far below the margin: small C part from nobody, and differ by their size alone."""
+    gamma, C = grid([0.5, 2.0], [2.0**-10, 2.0**-8, 1.0, 8.0])
+    stack = KOILStack(2, gamma, C, budget=BUDGET)
+    stream = clouds(300, 2, seed=3)
+    assert len(stack._gamma) == 2
+    learn(stack, stream)
+    assert 4 < len(stack._gamma) <= 6
+    scores = stack.scores(stream[0][:10])
+    np.testing.assert_array_equal(4.0 * scores[[0, 4]], scores[[1, 5]])
+
+
+def test_koil_refuses_what_could_diverge() -> None:
+    KOILStack(1, [1.0], [LARGEST_NORM / 20.0])
+    with pytest.raises(ValueError, match="C is 100000000.0: coefficients may become too long"):
+        KOILStack(1, [1.0, 1.0], [1.0, LARGEST_NORM])
 
 
 def _best_lap(learn_one: Callable[[np.ndarray, bool], None], stream: Stream, n: int) -> float:

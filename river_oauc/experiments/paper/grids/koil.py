@@ -125,15 +125,11 @@ class KOILStack(Stack):
         self._store(x, rows, step * n_pairs, changes, positive)
 
     def scores(self, matrix: FloatArray) -> FloatArray:
-        distances = cdist(matrix, self._vectors, "sqeuclidean")
-        scores = np.array(
-            [
-                np.exp(-gamma * distances[:, places]) @ coefficients
-                for gamma, places, coefficients in zip(
-                    self._gamma, self._place, self._coefficients, strict=True
-                )
-            ]
-        )
+        distances = cdist(matrix, self._vectors[: max(self._n_vectors, 1)], "sqeuclidean")
+        scores = np.empty((len(self._gamma), len(matrix)))
+        for model, gamma in enumerate(self._gamma):
+            similarities = np.exp(-gamma * distances[:, self._place[model]])
+            scores[model] = similarities @ self._coefficients[model]
         return self._C[:, np.newaxis] * scores[self._model]
 
     def _slots(self, positive: bool) -> slice:
