@@ -294,13 +294,13 @@ def test_a_long_stack_of_short_weights_has_not_diverged() -> None:
 
 
 def runs(n_examples: int, n_features: int, seed: int, share: float) -> Stream:
-    """Clouds with this share of positives, and a fifth of the examples there twice or more."""
+    """Clouds with this share of positives; a fifth of the examples are one of the last ten."""
     rng = np.random.default_rng(seed)
     y = rng.random(n_examples) < share
     X = rng.uniform(-1.0, 1.0, (n_examples, n_features))
     X[y] = 0.7 * X[y] + 0.3
-    again = np.flatnonzero(rng.random(n_examples) < 0.2)[1:]
-    X[again] = X[rng.integers(0, again)]
+    for again in np.flatnonzero(rng.random(n_examples) < 0.2):
+        X[again] = X[max(again - rng.integers(10), 0)]
     return X, y
 
 
@@ -342,6 +342,20 @@ def test_koil_settings_that_agree_are_one_model() -> None:
     assert 4 < len(stack._gamma) <= 6
     scores = stack.scores(stream[0][:10])
     np.testing.assert_array_equal(4.0 * scores[[0, 4]], scores[[1, 5]])
+
+
+def test_koil_margins_that_are_just_1() -> None:
+    """The first negative has a score of -C / 2: for C = 2, that is the margin."""
+    C = [1.0, 2.0, 4.0]
+    assert_equal_to_singles(
+        Case(
+            "KOIL",
+            3,
+            lambda p: KOILStack(p, np.full(3, 1e6), C, eta=0.5, budget=BUDGET),
+            lambda g: KOIL(RBF(1e6), C[g], eta=0.5, budget=BUDGET),
+        ),
+        (np.array([[0.0], [1.0], [-1.0]]), np.array([False, True, True])),
+    )
 
 
 def test_koil_refuses_what_could_diverge() -> None:
