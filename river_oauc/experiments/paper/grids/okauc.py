@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from river_oauc import losses
 from river_oauc.experiments.paper.grids.nearest import IndexArray, nearest_by_row
-from river_oauc.experiments.paper.grids.stack import Mask, Stack, find_diverged
+from river_oauc.experiments.paper.grids.stack import Mask, Stack, freeze_diverged
 from river_oauc.inputs.arrays import FloatArray
 
 __all__ = ["OKAUCMStack", "OKAUCSStack"]
@@ -60,12 +60,11 @@ class _KernelMomentStack(Stack):
     distances, and those of one kernel width the Gram matrix as well: their scores at all stored
     vectors are one product of matrices.
 
-    These products are what a step costs, and three things make them smaller. While examples of one
+    These products are what a step costs, and two things make them smaller. While examples of one
     class follow each other, the coefficients of that class change at two vectors per step: what
     they contribute to the scores of the other class is kept in step, and only the vectors of the
-    other class are left for the product. Where a kernel is so narrow that most vectors are similar
-    to none but themselves, the scores of these are their coefficients. And settings that have
-    diverged are dropped.
+    other class are left for the product. And where a kernel is so narrow that most vectors are
+    similar to none but themselves, the scores of these are their coefficients.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class _KernelMomentStack(Stack):
         self._run: bool | None = None
         self._is_wide: Mask = np.zeros(len(self._gammas), dtype=bool)
 
-        # A column per setting that has not diverged, those of one width side by side.
+        # A column per setting, those of one width side by side.
         self._settings: IndexArray = np.argsort(gammas, kind="stable")
         self._widths: IndexArray = np.searchsorted(self._gammas, gammas[self._settings])
         self._rates: FloatArray = rates[self._settings]
@@ -108,7 +107,8 @@ class _KernelMomentStack(Stack):
         self._coefficients: FloatArray = np.zeros((2 * budget, len(gammas)))
         # What the vectors of the one class contribute to the scores of those of the other.
         self._contribution: FloatArray = np.zeros((budget, len(gammas)))
-        self._columns = self._find_columns()
+        ends = np.cumsum(np.bincount(self._widths)).tolist()
+        self._columns = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     @staticmethod
     @abc.abstractmethod
@@ -129,13 +129,14 @@ class _KernelMomentStack(Stack):
         else:
             coefficients = np.zeros(len(self._settings))
         self._insert(rows, coefficients, slot, own, other)
-        diverged = find_diverged(self._coefficients.T)
+        diverged = freeze_diverged(self._coefficients.T, self._rates)
         if diverged is not None:
-            self._drop(diverged)
+            self._contribution[:, diverged] = 0.0
+            self.diverged[self._settings[diverged]] = True
 
     def scores(self, matrix: FloatArray) -> FloatArray:
         distances = self._queues.squared_distances(matrix)
-        scores = np.zeros((len(self.diverged), len(matrix)))
+        scores = np.empty((len(self.diverged), len(matrix)))
         for gamma, columns in zip(self._gammas, self._columns, strict=True):
             similarities = np.exp(-gamma * distances)
             scores[self._settings[columns]] = (similarities @ self._coefficients[:, columns]).T
@@ -232,27 +233,13 @@ class _KernelMomentStack(Stack):
             contribution = self._contribution[: changed.shape[1], columns]
             contribution += changed[width] @ changes[:, columns]
 
-    def _drop(self, diverged: Mask) -> None:
-        """Go on without the settings in these columns."""
-        self.diverged[self._settings[diverged]] = True
-        kept = ~diverged
-        self._settings, self._widths = self._settings[kept], self._widths[kept]
-        self._rates, self._l2 = self._rates[kept], self._l2[kept]
-        self._coefficients = np.compress(kept, self._coefficients, axis=1)
-        self._contribution = np.compress(kept, self._contribution, axis=1)
-        self._columns = self._find_columns()
-
-    def _find_columns(self) -> list[slice]:
-        """Where the settings of each width stand."""
-        ends = np.cumsum(np.bincount(self._widths, minlength=len(self._gammas))).tolist()
-        return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-
 
 class OKAUCMStack(_KernelMomentStack):
     """Many settings of `OKAUCM` with Gaussian kernels over one pair of FIFO buffers.
 
-    A step costs, for each of the kernel widths, one product of a B × 2B with a 2B × G matrix, B
-    being the budget of a class and G the number of settings of that width.
+    A step costs, for each of the kernel widths, one product of a B × B with a B × G matrix, B
+    being the budget of a class and G the number of settings of that width; two if the example
+    before was of the other class.
 
     Parameters
     ----------

@@ -6,11 +6,11 @@ import abc
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import ddot, dger
 
 from river_oauc.inputs.arrays import FloatArray
 
-__all__ = ["LARGEST_NORM", "LinearStack", "Mask", "Stack", "find_diverged", "freeze_diverged"]
+__all__ = ["LARGEST_NORM", "LinearStack", "Mask", "Stack", "freeze_diverged"]
 
 # Weights longer than this have diverged. The largest weights that ever ranked well, on features
 # of about 1, were a thousand times shorter.
@@ -105,18 +105,11 @@ def freeze_diverged(rows: FloatArray, rates: FloatArray) -> Mask | None:
     Which settings have diverged; None if none has.
 
     """
-    diverged = find_diverged(rows)
-    if diverged is not None:
-        rows[diverged] = 0.0
-        rates[diverged] = 0.0
-    return diverged
-
-
-def find_diverged(rows: FloatArray) -> Mask | None:
-    """Which settings have diverged; None if none has. The weights are as in `freeze_diverged`."""
     flat = rows.ravel(order="K")
     # The norm of all of them is an upper bound, at a small part of the price.
-    if flat.dot(flat) <= LARGEST_NORM**2:
+    if ddot(flat, flat) <= LARGEST_NORM**2:
         return None
     diverged: Mask = ~(np.einsum("gj,gj->g", rows, rows) <= LARGEST_NORM**2)
+    rows[diverged] = 0.0
+    rates[diverged] = 0.0
     return diverged
