@@ -126,11 +126,13 @@ class KOILStack(Stack):
 
     def scores(self, matrix: FloatArray) -> FloatArray:
         distances = cdist(matrix, self._vectors[: max(self._n_vectors, 1)], "sqeuclidean")
-        scores = np.empty((len(self._gamma), len(matrix)))
+        scores = np.empty((len(self._C), len(matrix)))
         for model, gamma in enumerate(self._gamma):
             similarities = np.exp(-gamma * distances[:, self._place[model]])
-            scores[model] = similarities @ self._coefficients[model]
-        return self._C[:, np.newaxis] * scores[self._model]
+            # C comes first: the smallest similarities have few digits to be multiplied afterwards.
+            for setting in np.flatnonzero(self._model == model):
+                scores[setting] = similarities @ (self._C[setting] * self._coefficients[model])
+        return scores
 
     def _slots(self, positive: bool) -> slice:
         return slice(self._budget, 2 * self._budget) if positive else slice(0, self._budget)
