@@ -20,6 +20,7 @@ Conventions shared by all of them:
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -337,6 +338,33 @@ class KernelLearner(Learner):
     def shrink(self, factor: float) -> None:
         for v in self.vectors[+1] + self.vectors[-1]:
             v.alpha *= factor
+
+
+def fitting_gamma(vectors: list[Vector]) -> float:
+    """One fourth, halved as long as two different vectors are less than 1/64 similar on average."""
+    pairs = list(itertools.combinations(vectors, 2))
+    gamma = 0.25
+    while pairs and sum(rbf(gamma)(x, z) for x, z in pairs) / len(pairs) < 1 / 64:
+        gamma /= 2
+    return gamma
+
+
+class FittingWidth(KernelLearner):
+    """To be put before a kernel learner: its kernel is the Gaussian one that fits what is stored.
+
+    The width is looked at after every example that is stored, if it is the 2^k-th or the 4096 k-th.
+    """
+
+    n_stored = 0
+    gamma = 0.25
+
+    def insert(self, new: SupportVector, y: int) -> None:
+        super().insert(new, y)  # type: ignore[misc]
+        if any(v is new for v in self.vectors[y]):
+            self.n_stored += 1
+            if self.n_stored % 4096 == 0 or self.n_stored in (2**k for k in range(13)):
+                self.gamma = fitting_gamma([v.x for v in self.vectors[+1] + self.vectors[-1]])
+                self.kernel = rbf(self.gamma)
 
 
 class OKAUCM(KernelLearner):

@@ -17,6 +17,7 @@ import reference
 from river import optim
 from test_contract import numbers_in
 from test_linear import features
+from test_support import assert_gram_is_in_step
 
 from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS
 from river_oauc.calibration import Calibration, ScoreStatistics
@@ -220,6 +221,119 @@ def test_ties_go_to_the_older_vector_as_in_the_plain_loop(make, make_slow, budge
     stream = stream_with_ties(80, seed=budget)
     assert len({tuple(x) for x, _, _ in stream}) == 16
     assert_follows(make(kernel, budget), make_slow(formula, budget), stream)
+
+
+# The default width ---------------------------------------------------------------------------
+
+
+def growing_stream(n: int, p: int, seed: int) -> list[Example]:
+    """Features that turn up late, so that distances grow."""
+    stream = random_stream(n, p, seed)
+    for i, (x, _, _) in enumerate(stream):
+        x[2 + i // 2 :] = 0.0
+    return stream
+
+
+@each_case
+@pytest.mark.parametrize("make_stream", [random_stream, growing_stream])
+def test_the_default_width_is_that_of_the_plain_loop(make, make_slow, make_stream):
+    model, slow = make(None, (6, 9)), make_slow(rbf(0.25), (6, 9))
+    slow.__class__ = type("Fitting", (reference.FittingWidth, type(slow)), {})
+    stream = make_stream(150, 24, seed=3)
+    assert_follows(model, slow, stream)
+    scores = [slow.score(x) for x, _, _ in stream]
+    assert [model.score_one(features(x)) for x, _, _ in stream] == pytest.approx(
+        scores, rel=1e-12, abs=1e-12 * max(map(abs, scores))
+    )
+    assert model.support.kernel == RBF(slow.gamma)
+    assert slow.gamma < 0.25
+
+
+each_learner = pytest.mark.parametrize("learner", [OKAUCM, OKAUCS, KOIL])
+
+
+@each_learner
+def test_by_default_it_ranks_by_many_features(learner):
+    """Where, with the narrowest width, every example is alone."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(1_200, 76))
+    odds = x[:, :5].sum(axis=1)
+    y = odds > np.quantile(odds, 0.7)
+    stream = list(zip(x, y.tolist(), [1.0] * len(x), strict=True))
+    aucs = []
+    for model in (learner(), learner(RBF(0.25))):
+        learn(model, stream[:800])
+        scores = [model.score_one(features(z)) for z in x[800:]]
+        aucs.append(reference.auc([1 if label else -1 for label in y[800:]], scores))
+    assert aucs[0] > 0.65
+    assert aucs[1] < 0.57
+
+
+@each_learner
+def test_a_kernel_that_is_given_stays(learner):
+    model = learner(RBF(0.25))
+    learn(model, random_stream(70, 60, seed=1))
+    assert model.kernel == model.support.kernel == RBF(0.25)
+
+
+@each_learner
+def test_the_width_narrows_again(learner):
+    """It knows nothing but what is stored."""
+    model = learner(budget=8)
+    stream = random_stream(200, 3, seed=4)
+    learn(model, [(100.0 * x, y, w) for x, y, w in stream[:40]])
+    assert model.support.kernel.gamma < 0.01
+    learn(model, stream[40:])
+    assert model.support.kernel == RBF(0.25)
+
+
+@each_learner
+def test_a_refused_example_does_not_change_the_width(learner):
+    model = learner()
+    learn(model, random_stream(63, 5, seed=5, weighted=False))
+    before = pickle.dumps(model)
+    wide = {f"late{j}": 1e3 for j in range(50)}
+    for bad in ({**wide, "nan": math.nan}, {**wide, "text": "a"}):
+        with pytest.raises(ValueError, match=r"nan|text"):
+            model.learn_one(bad, True)
+    assert pickle.dumps(model) == before
+
+
+@each_learner
+def test_names_do_not_matter_to_the_width(learner):
+    """Neither their number nor their order."""
+    stream = random_stream(100, 30, seed=6)
+    order = np.random.default_rng(0).permutation(30)
+    models = [learner() for _ in range(3)]
+    for x, y, w in stream:
+        usual = features(x)
+        names = list(usual)
+        models[0].learn_one(usual, y, w)
+        models[1].learn_one({names[j]: usual[names[j]] for j in order}, y, w)
+        models[2].learn_one({**{f"zero{j}": 0.0 for j in range(200)}, **usual}, y, w)
+    expected = [models[0].score_one(features(x)) for x, _, _ in stream]
+    for other in models[1:]:
+        assert other.support.kernel == models[0].support.kernel != RBF(0.25)
+        assert [other.score_one(features(x)) for x, _, _ in stream] == pytest.approx(
+            expected, rel=1e-9, abs=1e-9
+        )
+
+
+@each_learner
+def test_a_merged_model_is_as_wide_as_both_need(learner):
+    wide, narrow, empty = learner(), learner(), learner()
+    learn(wide, random_stream(100, 60, seed=7))
+    learn(narrow, random_stream(80, 2, seed=8))
+    width = wide.support.kernel.gamma
+    assert width < narrow.support.kernel.gamma == 0.25
+    probes = [features(x) for x, _, _ in random_stream(20, 60, seed=9)]
+    for merged in (wide + narrow, narrow + wide):
+        assert merged.support.kernel.gamma == width
+        assert_gram_is_in_step(merged.support, rbf(width))
+    for merged in (wide + empty, empty + wide):
+        assert [merged.score_one(x) for x in probes] == pytest.approx(
+            [wide.score_one(x) for x in probes], rel=1e-9
+        )
 
 
 # The two halves of the paper -----------------------------------------------------------------

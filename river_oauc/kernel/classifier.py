@@ -15,12 +15,11 @@ from river_oauc.inputs.dense import DenseClassifier
 from river_oauc.inputs.limits import MAX_SQUARED_NORM, divergence
 from river_oauc.inputs.parameters import check_count
 from river_oauc.kernel.support import SupportSet
-from river_oauc.kernels import RBF, Kernel
+from river_oauc.kernel.width import NARROWEST, fitting_kernel, is_time_to_fit, widest
+from river_oauc.kernels import Kernel
 from river_oauc.stats.pooling import share_of_other
 
 __all__ = ["KernelClassifier"]
-
-_DEFAULT_KERNEL = RBF(gamma=0.25)
 
 
 class KernelClassifier(DenseClassifier):
@@ -52,7 +51,7 @@ class KernelClassifier(DenseClassifier):
         self.policy = policy
         self.seed = seed
         self._support = SupportSet(
-            kernel or _DEFAULT_KERNEL, (n_negative, n_positive), policy, compensation, seed
+            kernel or NARROWEST, (n_negative, n_positive), policy, compensation, seed
         )
         self._find_level()
         self._statistics = ScoreStatistics()
@@ -102,14 +101,23 @@ class KernelClassifier(DenseClassifier):
             raise divergence()
         support.coefficients = coefficients
         support.n_offered[positive] += 1
-        if self._stores(coefficient):
-            support.insert(x, row, itself, positive, coefficient, w)
+        if (
+            self._stores(coefficient)
+            and support.insert(x, row, itself, positive, coefficient, w)
+            and self.kernel is None
+            and is_time_to_fit(sum(support.n_stored))
+        ):
+            self._change_width(fitting_kernel(support.stored_vectors()))
         self._statistics.add(score - self._level, positive)
         self._find_level()
         self._statistics.fit(self._calibration, self._level)
 
     def _stores(self, coefficient: float) -> bool:
         return True
+
+    def _change_width(self, kernel: Kernel) -> None:
+        if kernel != self._support.kernel:
+            self._support.change_kernel(kernel)
 
     def _find_level(self) -> None:
         """Find the scores of the stored examples, their class means, and what lies between these.
@@ -126,8 +134,10 @@ class KernelClassifier(DenseClassifier):
         self._support.resize(size)
 
     def _pool(self, other: typing.Self) -> None:
-        share = share_of_other(self._support.n_offered, other._support.n_offered)
-        self._support.pool(other._support, share)
+        support, theirs = self._support, other._support
+        if self.kernel is None:
+            self._change_width(widest(support.kernel, theirs.kernel))
+        support.pool(theirs, share_of_other(support.n_offered, theirs.n_offered))
         self._statistics += other._statistics
         self._find_level()
         self._statistics.fit(self._calibration, self._level)

@@ -38,9 +38,9 @@ class KOIL(KernelClassifier):
     Parameters
     ----------
     kernel
-        The similarity. The default is `RBF(gamma=0.25)`, a compromise that suits features scaled to
-        [0, 1] and standardised ones alike; the former rank best with gamma near 0.5, the latter
-        with 1/16.
+        The similarity. The default is an `RBF` as wide as the features ask for: gamma is 1/4, a
+        compromise for features scaled to [0, 1] and standardised ones, but halved as long as two
+        stored examples are less than 1/64 similar on average. `support.kernel` shows it.
     C
         Weight of the losses against the regulariser.
     eta

@@ -82,7 +82,7 @@ class SupportSet:
     >>> for value in (1.0, 2.0, 4.0):
     ...     x = np.array([value])
     ...     squared_norm = support.kernel.of_itself(x)
-    ...     support.insert(x, support.row(x), squared_norm, positive=True, coefficient=1.0)
+    ...     _ = support.insert(x, support.row(x), squared_norm, positive=True, coefficient=1.0)
     >>> support.vectors[support.slots(positive=True)].ravel()
     array([4., 2.])
 
@@ -150,6 +150,13 @@ class SupportSet:
         start = self._capacities[0] if positive else 0
         return slice(start, start + self.n[positive])
 
+    def _used_slots(self) -> list[int]:
+        return [*range(self.n[False]), *range(self._capacities[False], self.slots(True).stop)]
+
+    def stored_vectors(self) -> FloatArray:
+        """The vectors of both classes, without free slots."""
+        return self.vectors[self._used_slots()]
+
     def row(self, x: FloatArray) -> FloatArray:
         """The similarity of `x` to the vector in each slot; 0 for a free slot. Not to be changed.
 
@@ -197,8 +204,8 @@ class SupportSet:
         positive: bool,
         coefficient: float,
         w: float = 1.0,
-    ) -> None:
-        """Add a vector with its coefficient and importance.
+    ) -> bool:
+        """Add a vector with its coefficient and importance; says whether it is stored.
 
         `row` is what `row(x)` has said, and `squared_norm` is the similarity of `x` to itself.
         """
@@ -211,7 +218,7 @@ class SupportSet:
         slot = self._given_up(positive, slots) if is_full else slots.stop - 1
         if slot is None:
             self._pass_on(coefficient, row[slots], slots)
-            return
+            return False
         lost = self.coefficients[slot]
         self.vectors[slot] = x
         self.coefficients[slot] = coefficient
@@ -219,7 +226,7 @@ class SupportSet:
         self.totals[positive] = dasum(self.importance[positive])
         self.arrival[slot] = sum(self.n_stored)
         self.n_stored[positive] += 1
-        self._inverse_norms[slot] = 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
+        self._inverse_norms[slot] = _inverse(squared_norm)
         self.gram[:, slot] = row
         if is_full:
             # The row is still that of the vector given up, but for the new column: it has what
@@ -227,6 +234,19 @@ class SupportSet:
             self._pass_on(lost, self.gram[slot, slots], slots)
         self.gram[slot] = row
         self.gram[slot, slot] = squared_norm
+        return True
+
+    def change_kernel(self, kernel: Kernel) -> None:
+        """Take another kernel: the similarities of all pairs are found anew."""
+        slots, vectors = self._used_slots(), self.stored_vectors()
+        gram, inverse_norms = np.zeros_like(self.gram), np.zeros_like(self._inverse_norms)
+        for slot, x in zip(slots, vectors, strict=True):
+            gram[slot, slots] = kernel(x, vectors)
+            gram[slot, slot] = squared_norm = kernel.of_itself(x)
+            inverse_norms[slot] = _inverse(squared_norm)
+        self.kernel = kernel
+        self.gram, self._inverse_norms = gram, inverse_norms
+        self._forget_last_row()
 
     def pool(self, other: SupportSet, share: float) -> None:
         """Become the average of two functions, of which the other one has this share.
@@ -318,6 +338,10 @@ class SupportSet:
         self.arrival = np.insert(self.arrival, at, 0)
         self._inverse_norms = np.insert(self._inverse_norms, at, 0.0)
         return np.insert(row, at, 0.0)
+
+
+def _inverse(squared_norm: float) -> float:
+    return 1.0 / squared_norm if squared_norm > _SMALLEST_NORM else 0.0
 
 
 def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
