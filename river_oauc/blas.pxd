@@ -18,4 +18,5 @@ cpdef object dsyrk(
 cpdef Py_ssize_t idamax(ndarray x) except -1
 cpdef ndarray matvec(ndarray matrix, ndarray x, ndarray out=*)
 cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare)
+cpdef ndarray symmetric_matvec(ndarray matrix, ndarray x)
 cpdef object interruptible()

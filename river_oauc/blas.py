@@ -33,6 +33,7 @@ __all__ = [
     "interruptible",
     "matvec",
     "row_of",
+    "symmetric_matvec",
 ]
 
 
@@ -42,6 +43,13 @@ def row_of(
     """A row of a matrix, as a view or copied into `spare`: to be used up, and not to be kept."""
     view: NDArray[np.float64] = matrix[row]
     return view
+
+
+def symmetric_matvec(matrix: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The product of a row-major symmetric matrix, of which both triangles are there."""
+    # BLAS is faster with this triangle than with the other, or with both.
+    product: NDArray[np.float64] = dsymv(1.0, matrix.T, x, lower=1)
+    return product
 
 
 def interruptible() -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "interruptible",
     "matvec",
     "row_of",
+    "symmetric_matvec",
 ]
 
 cnp.import_array()
@@ -86,7 +87,7 @@ cdef _symv symv = <_symv>_function("dsymv")
 cdef _syr syr = <_syr>_function("dsyr")
 cdef _syrk syrk = <_syrk>_function("dsyrk")
 
-cdef char UPPER = b"U", AS_IT_IS = b"N", TRANSPOSED = b"T"
+cdef char UPPER = b"U", LOWER = b"L", AS_IT_IS = b"N", TRANSPOSED = b"T"
 cdef int ONE = 1
 cdef double NOTHING = 0.0, UNIT = 1.0
 
@@ -252,6 +253,23 @@ cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare):
         raise TypeError("not rows of numbers in a row")
     memcpy(_data(spare), _data(matrix) + row * n, n * sizeof(double))
     return spare
+
+
+cpdef ndarray symmetric_matvec(ndarray matrix, ndarray x):
+    cdef cnp.npy_intp size = cnp.PyArray_SIZE(x)
+    cdef int n = <int>size, step = _step(x)
+    cdef double unit = 1.0
+    if (
+        cnp.PyArray_NDIM(matrix) != 2
+        or cnp.PyArray_DIM(matrix, 0) != n
+        or cnp.PyArray_DIM(matrix, 1) != n
+    ):
+        raise ValueError(f"no square matrix for a vector of {n} numbers")
+    if not cnp.PyArray_IS_C_CONTIGUOUS(matrix):
+        raise TypeError("not a row-major matrix")
+    cdef ndarray y = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
+    symv(&LOWER, &n, &unit, _data(matrix), &n, _data(x), &step, &NOTHING, _data(y), &ONE)
+    return y
 
 
 cpdef object interruptible():

@@ -26,6 +26,8 @@ MODULES = (
     "inputs/dicts",
     "inputs/records",
     "inputs/vectorizer",
+    "kernel/step",
+    "kernel/support",
     "linear/sparse_step",
     "linear/step",
     "linear/table",

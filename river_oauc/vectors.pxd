@@ -2,6 +2,8 @@ from numpy cimport ndarray
 
 cpdef ndarray absolute(ndarray x)
 cpdef ndarray add(ndarray x, double number, ndarray out=*)
+cpdef Py_ssize_t argmax(ndarray x) except -1
+cpdef ndarray at_least(ndarray x, double bound)
 cpdef object city_distances(ndarray x, ndarray matrix, ndarray out)
 cpdef ndarray concatenate(tuple parts)
 cpdef ndarray copy(ndarray x)
@@ -19,6 +21,8 @@ cpdef ndarray part(ndarray x, Py_ssize_t start, Py_ssize_t stop)
 cpdef object put(ndarray x, ndarray rows, ndarray y)
 cpdef ndarray row(ndarray matrix, Py_ssize_t number)
 cpdef object set_column(ndarray matrix, Py_ssize_t number, ndarray x)
+cpdef object set_row(ndarray matrix, Py_ssize_t number, ndarray x)
 cpdef ndarray sqrt(ndarray x, ndarray out=*)
+cpdef ndarray squared_distances(ndarray x, ndarray matrix)
 cpdef ndarray subtract(ndarray x, ndarray y, ndarray out=*)
 cpdef ndarray take(ndarray x, ndarray rows)

@@ -34,6 +34,8 @@ from scipy.spatial.distance import cdist
 __all__ = [
     "absolute",
     "add",
+    "argmax",
+    "at_least",
     "city_distances",
     "concatenate",
     "copy",
@@ -51,17 +53,21 @@ __all__ = [
     "put",
     "row",
     "set_column",
+    "set_row",
     "sqrt",
+    "squared_distances",
     "subtract",
     "take",
 ]
 
 # Ten times as fast as numpy.copy.
 copy: Callable[[NDArray[np.float64]], NDArray[np.float64]] = np.ndarray.copy
+argmax: Callable[[NDArray[np.float64]], int] = np.ndarray.argmax  # type: ignore[assignment]
 take: Callable[[Any, NDArray[np.intp]], Any] = operator.getitem
 # A row of a matrix, or one of several matrices, as a view.
 row: Callable[[Any, int], NDArray[np.float64]] = operator.getitem
 put: Callable[[Any, NDArray[np.intp], Any], None] = operator.setitem
+set_row: Callable[[Any, int, NDArray[np.float64]], None] = operator.setitem
 
 Vector = TypeVar("Vector", NDArray[np.float64], NDArray[np.intp])
 
@@ -69,6 +75,11 @@ Vector = TypeVar("Vector", NDArray[np.float64], NDArray[np.intp])
 def nonzero(rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Where whole numbers are not 0."""
     return rows.nonzero()[0]
+
+
+def at_least(x: NDArray[np.float64], bound: float) -> NDArray[np.intp]:
+    """Where numbers are not below a bound."""
+    return (x >= bound).nonzero()[0]
 
 
 def part(x: Vector, start: int, stop: int) -> Vector:
@@ -98,3 +109,9 @@ def city_distances(
 ) -> None:
     """The sums of the absolute differences of a vector and each row of a matrix."""
     cdist(x[np.newaxis], matrix, "cityblock", out=out[np.newaxis])
+
+
+def squared_distances(x: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sums of the squared differences of a vector and each row of a matrix."""
+    distances: NDArray[np.float64] = cdist(x[np.newaxis], matrix, "sqeuclidean")[0]
+    return distances

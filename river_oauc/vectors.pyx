@@ -12,6 +12,8 @@ cnp.import_array()
 __all__ = [
     "absolute",
     "add",
+    "argmax",
+    "at_least",
     "city_distances",
     "concatenate",
     "copy",
@@ -29,7 +31,9 @@ __all__ = [
     "put",
     "row",
     "set_column",
+    "set_row",
     "sqrt",
+    "squared_distances",
     "subtract",
     "take",
 ]
@@ -222,6 +226,33 @@ cpdef double largest(ndarray x) except? -1.0:
     return result
 
 
+cpdef Py_ssize_t argmax(ndarray x) except -1:
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x), place = 0
+    cdef doubles a = _data(x)
+    if not n:
+        raise ValueError("the largest of no numbers")
+    cdef double highest = a[0]
+    for i in range(1, n):
+        if a[i] > highest:
+            highest, place = a[i], i
+    return place
+
+
+cpdef ndarray at_least(ndarray x, double bound):
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x), count = 0
+    cdef doubles a = _data(x)
+    for i in range(n):
+        count += a[i] >= bound
+    cdef ndarray out = _new(count, cnp.NPY_INTP)
+    cdef cnp.npy_intp* result = <cnp.npy_intp*>cnp.PyArray_DATA(out)
+    count = 0
+    for i in range(n):
+        if a[i] >= bound:
+            result[count] = i
+            count += 1
+    return out
+
+
 cpdef ndarray gaps(ndarray x, ndarray matrix, Py_ssize_t n):
     cdef Py_ssize_t i, j, n_rows = cnp.PyArray_SIZE(x), width = _width(matrix, n_rows)
     if not 0 <= n <= width:
@@ -268,6 +299,15 @@ cpdef object set_column(ndarray matrix, Py_ssize_t number, ndarray x):
         a[i * width + number] = values[i]
 
 
+cpdef object set_row(ndarray matrix, Py_ssize_t number, ndarray x):
+    cdef Py_ssize_t width = cnp.PyArray_SIZE(x)
+    if cnp.PyArray_NDIM(matrix) != 2 or cnp.PyArray_DIM(matrix, 1) != width:
+        raise ValueError(f"no rows of {width} numbers")
+    if not 0 <= number < cnp.PyArray_DIM(matrix, 0):
+        raise IndexError(number)
+    memcpy(_any(matrix) + number * width, _data(x), width * sizeof(double))
+
+
 cpdef object city_distances(ndarray x, ndarray matrix, ndarray out):
     cdef Py_ssize_t i, j, k, n = cnp.PyArray_SIZE(out), width = _width(matrix, n)
     cdef doubles a = _data(x, width)
@@ -291,6 +331,34 @@ cpdef object city_distances(ndarray x, ndarray matrix, ndarray out):
         for j in range(width):
             value += math.fabs(a[j] - b[i * width + j])
         result[i] = value
+
+
+cpdef ndarray squared_distances(ndarray x, ndarray matrix):
+    # Whatever a user's own code hands on.
+    x = cnp.PyArray_ContiguousFromAny(x, cnp.NPY_DOUBLE, 1, 1)
+    matrix = cnp.PyArray_ContiguousFromAny(matrix, cnp.NPY_DOUBLE, 2, 2)
+    cdef Py_ssize_t i, j, k, n = cnp.PyArray_DIM(matrix, 0), width = _width(matrix, n)
+    cdef doubles a = _data(x, width)
+    cdef doubles b = _any(matrix)
+    cdef ndarray out = _new(n)
+    cdef doubles result = _data(out)
+    cdef double gap
+    cdef double[4] sums
+    cdef Py_ssize_t n_whole = width - width % 4
+    for i in range(n):
+        # Four sums at a time: a sum waits for its last term, and the others do not.
+        for k in range(4):
+            sums[k] = 0.0
+        for j in range(0, n_whole, 4):
+            for k in range(4):
+                gap = a[j + k] - b[j + k]
+                sums[k] += gap * gap
+        for j in range(n_whole, width):
+            gap = a[j] - b[j]
+            sums[0] += gap * gap
+        result[i] = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        b += width
+    return out
 
 
 cpdef ndarray concatenate(tuple parts):

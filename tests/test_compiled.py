@@ -18,7 +18,7 @@ import scipy.linalg.blas
 import twin
 
 import river_oauc
-from river_oauc import OAUCM, OAUCS, blas
+from river_oauc import OAUCM, OAUCS, blas, vectors
 
 HERE = pathlib.Path(__file__).parent
 
@@ -136,7 +136,7 @@ def test_a_scipy_that_does_not_fit_is_no_obstacle() -> None:
 # The way to BLAS -------------------------------------------------------------------------------
 
 
-def vectors(n: int, gap: int) -> tuple[np.ndarray, np.ndarray]:
+def two_vectors(n: int, gap: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(n)
     return rng.normal(size=gap * n)[::gap], rng.normal(size=n)
 
@@ -144,7 +144,7 @@ def vectors(n: int, gap: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("gap", [1, 3])
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
 def test_products_are_those_of_scipy(n: int, gap: int) -> None:
-    x, y = vectors(n, gap)
+    x, y = two_vectors(n, gap)
     assert blas.ddot(x, y) == pytest.approx(scipy.linalg.blas.ddot(x, y), rel=1e-12)
     sum_, expected = y.copy(), scipy.linalg.blas.daxpy(x, y.copy(), n, -0.3)
     blas.daxpy(x, sum_, n, -0.3)
@@ -166,6 +166,33 @@ def test_products_are_those_of_scipy(n: int, gap: int) -> None:
     np.testing.assert_array_equal(blas.row_of(rows, 1, np.empty(n)), rows[1])
 
 
+@pytest.mark.parametrize("n", [1, 3, 8, 30])
+def test_loops_over_numbers_are_those_of_numpy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    matrix, x = rng.normal(size=(5, n)), rng.normal(size=n)
+    matrix[3] = x
+    distances = ((matrix - x) ** 2).sum(axis=1)
+    assert distances[3] == 0.0
+    for rows in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
+        actual = vectors.squared_distances(x, rows)
+        np.testing.assert_allclose(actual, distances, rtol=1e-14)
+        assert actual[3] == 0.0
+    whole = rng.integers(-5, 5, size=(4, n))
+    np.testing.assert_array_equal(
+        vectors.squared_distances(whole[0], whole), ((whole - whole[0]) ** 2).sum(axis=1)
+    )
+    x[-1] = x.max()
+    assert vectors.argmax(x) == np.argmax(x)
+    np.testing.assert_array_equal(vectors.at_least(x, x[0]), np.flatnonzero(x >= x[0]))
+    vectors.set_row(matrix, 2, x)
+    np.testing.assert_array_equal(matrix[2], x)
+    symmetric = matrix @ matrix.T
+    vector = rng.normal(size=5)
+    np.testing.assert_allclose(
+        blas.symmetric_matvec(symmetric, vector), symmetric @ vector, rtol=1e-12, atol=1e-12
+    )
+
+
 @compiled_only
 def test_what_does_not_fit_is_refused() -> None:
     """Before anything is read or written beyond an array."""
@@ -177,6 +204,10 @@ def test_what_does_not_fit_is_refused() -> None:
         lambda: blas.dsymv(1.0, np.ones((2, 2), order="F"), x),
         lambda: blas.dsyr(1.0, np.ones(4), 0, 1, 0, 4, matrix, 1),
         lambda: blas.row_of(matrix.T, 0, np.ones(4)),
+        lambda: blas.symmetric_matvec(np.ones((3, 2)), x),
+        lambda: vectors.set_row(np.ones((3, 2)), 0, x),
+        lambda: vectors.squared_distances(x, np.ones((3, 2))),
+        lambda: vectors.argmax(np.ones(0)),
     ):
         with pytest.raises(ValueError, match=r"numbers"):
             call()
@@ -190,6 +221,8 @@ def test_what_does_not_fit_is_refused() -> None:
             call()
     with pytest.raises(IndexError):
         blas.row_of(np.ones((3, 3)), 3, x)
+    with pytest.raises(IndexError):
+        vectors.set_row(np.ones((3, 3)), -1, x)
 
 
 # Interrupts ------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reference
+from attributes import attributes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -421,7 +422,9 @@ def test_memory_is_that_of_the_vectors_and_the_gram_matrix():
     support.resize(p)
 
     def bytes_held() -> int:
-        arrays = [value for value in vars(support).values() if isinstance(value, np.ndarray)]
+        arrays = [
+            value for value in attributes_of(support).values() if isinstance(value, np.ndarray)
+        ]
         arrays += support.importance
         assert all(array.base is None for array in arrays)
         return sum(array.nbytes for array in arrays)
@@ -572,9 +575,9 @@ def test_no_set_is_given_the_row_of_another_one(copied):
 
 def test_being_asked_for_a_row_leaves_no_trace():
     support = filled(RBF())
-    attributes, before = list(vars(support)), pickle.dumps(support)
+    attributes, before = list(attributes_of(support)), pickle.dumps(support)
     support.row(np.array([1.0, 2.0]))
-    assert list(vars(support)) == attributes
+    assert list(attributes_of(support)) == attributes
     assert pickle.dumps(support) == before
     alive = weakref.ref(support)
     del support

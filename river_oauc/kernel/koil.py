@@ -5,17 +5,15 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
-from river_oauc.blas import dscal
-from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.parameters import check_choice, check_count, check_number
 from river_oauc.kernel.classifier import KernelClassifier
-from river_oauc.kernel.support import k_nearest
+from river_oauc.kernel.step import NearestStep
 from river_oauc.kernels import Kernel
 
 __all__ = ["KOIL"]
 
 
-class KOIL(KernelClassifier):
+class KOIL(NearestStep, KernelClassifier):
     """Kernelized online imbalanced learning (KOIL).
 
     The score is a sum of similarities to stored examples of both classes. An example is compared
@@ -112,34 +110,3 @@ class KOIL(KernelClassifier):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"C", "eta"}
-
-    def _step(
-        self, row: FloatArray, score: float, positive: bool, w: float
-    ) -> tuple[FloatArray, float]:
-        support = self._support
-        sign = 1.0 if positive else -1.0
-        step = self.eta * self.C * w * sign
-        coefficients = support.coefficients.copy()
-        dscal(1.0 - self.eta, coefficients)
-        if not support.n[not positive]:
-            return coefficients, step
-        # Where a score of the other class has to be for a margin of 1.
-        bound = score - sign
-        other = support.slots(not positive)
-        scores = self._scores[other]
-        (violating,) = (scores > bound if positive else scores < bound).nonzero()
-        if not (support.n[positive] or len(violating)):
-            return coefficients, step
-        violating += other.start
-        if len(violating) > self.k:
-            violating = violating[k_nearest(row[violating], support.arrival[violating], self.k)]
-        if self.loss == "l1":
-            coefficients[violating] -= step
-            return coefficients, step * len(violating)
-        pulls = 2.0 * sign * (self._scores[violating] - bound)
-        coefficients[violating] -= step * pulls
-        return coefficients, step * float(pulls.sum())
-
-    def _stores(self, coefficient: float) -> bool:
-        # What is ranked well enough already is not kept.
-        return coefficient != 0.0

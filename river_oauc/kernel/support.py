@@ -9,10 +9,11 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-from river_oauc.blas import dasum, ddot
+from river_oauc import blas, vectors
 from river_oauc.inputs.arrays import FloatArray, Size, resized
 from river_oauc.inputs.limits import MAX_SQUARED_NORM
 from river_oauc.inputs.parameters import check_choice
+from river_oauc.inputs.records import Record
 from river_oauc.kernels import Kernel
 from river_oauc.stats.samples import drawn_from_both, newest_of_both
 
@@ -27,7 +28,7 @@ TIE = 1e-9
 _SMALLEST_NORM = 1e-50
 
 
-class SupportSet:
+class SupportSet(Record):
     """Support vectors of two classes, with their coefficients and their Gram matrix.
 
     It stands for the function f(x) = Σ coefficientᵢ · k(vectorᵢ, x). A class has a budget. Until it
@@ -94,6 +95,25 @@ class SupportSet:
 
     """
 
+    __fields__ = (
+        "kernel",
+        "budgets",
+        "policy",
+        "compensation",
+        "n_offered",
+        "_rng",
+        "n",
+        "n_stored",
+        "totals",
+        "_capacities",
+        "vectors",
+        "gram",
+        "coefficients",
+        "importance",
+        "arrival",
+        "_inverse_norms",
+    )
+
     def __init__(
         self,
         kernel: Kernel,
@@ -132,22 +152,24 @@ class SupportSet:
 
     def __getstate__(self) -> dict[str, typing.Any]:
         # To be asked for a row changes neither a set nor its copies.
-        state = vars(self).copy()
-        del state["_last_row"]
+        state = super().__getstate__()
+        state.pop("_last_row", None)
         return state
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        super().__setstate__(state)
         self._forget_last_row()
 
     def _forget_last_row(self) -> None:
         # What the last row that was asked for depends on, and the row.
         self._last_row: tuple[tuple[int, bytes], FloatArray] = (0, b""), np.zeros(0)
 
+    def _start(self, positive: bool) -> int:
+        return self._capacities[False] if positive else 0
+
     def slots(self, positive: bool) -> slice:
         """Where the vectors of a class stand."""
-        start = self._capacities[0] if positive else 0
+        start = self._start(positive)
         return slice(start, start + self.n[positive])
 
     def _used_slots(self) -> list[int]:
@@ -163,16 +185,17 @@ class SupportSet:
         An example is mostly learned right after it was scored. So the last row is kept, and found
         again as long as no other vector has been stored.
         """
-        asked = sum(self.n_stored), x.tobytes()
-        answered, row = self._last_row
-        if answered != asked:
+        n_stored, data = self.n_stored[False] + self.n_stored[True], x.tobytes()
+        (last_n_stored, last_data), row = self._last_row
+        if n_stored != last_n_stored or data != last_data:
             row = self._similarities(x)
-            self._last_row = asked, row
+            self._last_row = (n_stored, data), row
         return row
 
     def _similarities(self, x: FloatArray) -> FloatArray:
         if self.n == self._capacities:
-            return self.kernel(x, self.vectors)
+            # A kernel of one's own may count.
+            return np.ascontiguousarray(self.kernel(x, self.vectors), dtype=np.float64)
         row = np.zeros(len(self.vectors))
         for positive in (False, True):
             if self.n[positive]:
@@ -182,18 +205,17 @@ class SupportSet:
 
     def score(self, row: FloatArray) -> float:
         """The value of the function where the similarities are these."""
-        return ddot(row, self.coefficients)  # type: ignore[no-any-return]
+        return blas.ddot(row, self.coefficients)  # type: ignore[no-any-return]
 
     def scores(self) -> FloatArray:
         """The value of the function at the vector in each slot; 0 for a free slot."""
-        scores: FloatArray = self.gram.dot(self.coefficients)
-        return scores
+        return blas.symmetric_matvec(self.gram, self.coefficients)
 
     def mean(self, values: FloatArray, positive: bool) -> float:
         """The mean of one value a slot over a class, by importance; 0 for an empty class."""
         if not self.n[positive]:
             return 0.0
-        total: float = ddot(self.importance[positive], values)
+        total: float = blas.ddot(self.importance[positive], values)
         return total / self.totals[positive]
 
     def insert(
@@ -209,30 +231,37 @@ class SupportSet:
 
         `row` is what `row(x)` has said, and `squared_norm` is the similarity of `x` to itself.
         """
-        is_full = self.n[positive] == self.budgets[positive]
+        n = self.n[positive]
+        is_full = n == self.budgets[positive]
         if not is_full:
-            if self.n[positive] == self._capacities[positive]:
+            if n == self._capacities[positive]:
                 row = self._double(positive, row)
-            self.n[positive] += 1
-        slots = self.slots(positive)
-        slot = self._given_up(positive, slots) if is_full else slots.stop - 1
-        if slot is None:
-            self._pass_on(coefficient, row[slots], slots)
-            return False
+            n += 1
+            self.n[positive] = n
+        start = self._start(positive)
+        stop = start + n
+        slot = stop - 1
+        if is_full:
+            slot = self._given_up(positive, start)
+            if slot < 0:
+                self._pass_on(coefficient, vectors.part(row, start, stop), start)
+                return False
         lost = self.coefficients[slot]
-        self.vectors[slot] = x
+        vectors.set_row(self.vectors, slot, x)
         self.coefficients[slot] = coefficient
-        self.importance[positive][slot] = w
-        self.totals[positive] = dasum(self.importance[positive])
-        self.arrival[slot] = sum(self.n_stored)
+        importance = self.importance[positive]
+        importance[slot] = w
+        self.totals[positive] = blas.dasum(importance)
+        self.arrival[slot] = self.n_stored[False] + self.n_stored[True]
         self.n_stored[positive] += 1
         self._inverse_norms[slot] = _inverse(squared_norm)
-        self.gram[:, slot] = row
+        vectors.set_column(self.gram, slot, row)
         if is_full:
             # The row is still that of the vector given up, but for the new column: it has what
             # that vector has in common with each one that may be its heir, the new one included.
-            self._pass_on(lost, self.gram[slot, slots], slots)
-        self.gram[slot] = row
+            similarities = vectors.part(vectors.row(self.gram, slot), start, stop)
+            self._pass_on(lost, similarities, start)
+        vectors.set_row(self.gram, slot, row)
         self.gram[slot, slot] = squared_norm
         return True
 
@@ -273,7 +302,7 @@ class SupportSet:
             slots = self.slots(positive)
             for position in sorted({*range(len(entries))}.difference(kept)):
                 x, coefficient, _ = entries[position]
-                self._pass_on(coefficient, self._similarities(x)[slots], slots)
+                self._pass_on(coefficient, self._similarities(x)[slots], slots.start)
 
     def _oldest_first(self, positive: bool) -> list[int]:
         slots = self.slots(positive)
@@ -294,35 +323,38 @@ class SupportSet:
         """Make room for more features, which have been 0 so far, or give up the last ones."""
         self.vectors = resized(self.vectors, len(self.vectors), size)
 
-    def _given_up(self, positive: bool, slots: slice) -> int | None:
-        """The slot whose vector goes, or None if the new one does."""
+    def _given_up(self, positive: bool, start: int) -> int:
+        """The slot of a spent budget whose vector goes, or -1 if the new one does."""
         budget = self.budgets[positive]
         if self.policy == "fifo":
             # The slots have been filled in turn, and so they are emptied.
-            return int(slots.start + self.n_stored[positive] % budget)
+            return int(start + self.n_stored[positive] % budget)
         # One draw says both whether the new vector gets in, and in whose place.
         rank = self._rng.randrange(self.n_offered[positive])
         if rank >= budget:
-            return None
-        return int(slots.start + self.arrival[slots].argsort()[rank])
+            return -1
+        return int(start + self.arrival[start : start + budget].argsort()[rank])
 
-    def _pass_on(self, coefficient: float, similarities: FloatArray, slots: slice) -> None:
+    def _pass_on(self, coefficient: float, similarities: FloatArray, start: int) -> None:
         """Let the most similar vector of a class inherit a coefficient."""
         if self.compensation == "none":
             return
+        stop = start + len(similarities)
+        arrival = vectors.part(self.arrival, start, stop)
         if self.compensation == "projection":
-            shares = similarities * self._inverse_norms[slots]
-            position = nearest(shares * similarities, self.arrival[slots])
+            shares = vectors.multiply(similarities, vectors.part(self._inverse_norms, start, stop))
+            position = nearest(vectors.multiply(shares, similarities), arrival)
             coefficient *= shares[position]
         else:
-            position = nearest(similarities, self.arrival[slots])
-        heir = slots.start + position
-        own = self.coefficients[heir]
-        self.coefficients[heir] += coefficient
+            position = nearest(similarities, arrival)
+        heir = start + position
+        coefficients = self.coefficients
+        own = coefficients[heir]
+        coefficients[heir] = own + coefficient
         # With coefficients that are too long no later example could be learned: then what is given
         # up is lost.
-        if not ddot(self.coefficients, self.coefficients) <= MAX_SQUARED_NORM:
-            self.coefficients[heir] = own
+        if not blas.ddot(coefficients, coefficients) <= MAX_SQUARED_NORM:
+            coefficients[heir] = own
 
     def _double(self, positive: bool, row: FloatArray) -> FloatArray:
         """Double the slots of a class; returns `row` for the new slots."""
@@ -355,9 +387,9 @@ def nearest(similarities: FloatArray, arrival: NDArray[np.intp]) -> int:
     2
 
     """
-    largest = similarities.item(similarities.argmax())
-    (tied,) = (similarities >= largest - TIE * abs(largest)).nonzero()
-    return tied.item(0 if len(tied) == 1 else arrival[tied].argmin())
+    largest = similarities[vectors.argmax(similarities)]
+    tied = vectors.at_least(similarities, largest - TIE * abs(largest))
+    return int(tied[0 if len(tied) == 1 else arrival[tied].argmin()])
 
 
 def k_nearest(similarities: FloatArray, arrival: NDArray[np.intp], k: int) -> NDArray[np.intp]:
