@@ -254,9 +254,10 @@ class AutoOKAUCM(_AutoClassifier):
     younger learner. Where a plane parts the classes, the linear experts get the shares, and next to
     nothing is lost.
 
-    A step costs O(p²) time on average for p features, and at 30 features about an eighth of one of
-    river's `ARFClassifier` with ten trees. Memory is 5p² + 1,900p doubles and 3 MB, and twice as
-    much while a younger learner is on trial. Weights cannot diverge.
+    A step costs O(p²) time on average for p features, and at 30 features a twentieth of one of
+    river's `ARFClassifier` with ten trees, or an eighth where nothing is compiled. Memory is
+    5p² + 1,900p doubles and 3 MB, and twice as much while a younger learner is on trial. Weights
+    cannot diverge.
 
     Two models merge as two `AutoOAUCM` do. The landmarks of the one with more examples stay, and
     what the other has kept, up to 512 of each class, is counted under these.
