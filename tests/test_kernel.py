@@ -21,6 +21,7 @@ from test_support import assert_gram_is_in_step
 
 from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS
 from river_oauc.calibration import Calibration, ScoreStatistics
+from river_oauc.kernel.width import fitting_kernel
 from river_oauc.kernels import RBF, Kernel, Linear, Polynomial
 
 KernelLearner = OKAUCM | OKAUCS | KOIL
@@ -274,6 +275,12 @@ def test_a_kernel_that_is_given_stays(learner):
     model = learner(RBF(0.25))
     learn(model, random_stream(70, 60, seed=1))
     assert model.kernel == model.support.kernel == RBF(0.25)
+
+
+def test_the_width_is_that_of_a_sample_if_very_many_examples_are_stored():
+    vectors = np.random.default_rng(2).normal(size=(2_000, 30))
+    vectors[1::2] *= 1e6
+    assert fitting_kernel(vectors) == fitting_kernel(vectors[::4]) != fitting_kernel(vectors[1::4])
 
 
 @each_learner

@@ -274,3 +274,27 @@ NOT_POSITIVE = [0.0, -1.0, math.nan, math.inf, True, "1", None, [1.0], 1j]
 def test_a_bad_parameter_is_refused_by_name(kernel, name, bad):
     with pytest.raises(ValueError, match=f"^{name} is "):
         kernel(**{name: bad})
+
+
+class Matches(Kernel):
+    """How many features are equal: a whole number."""
+
+    def __call__(self, x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return (vectors == x).sum(axis=1)
+
+
+class MatchesInDoubles(Matches):
+    def __call__(self, x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return super().__call__(x, vectors).astype(float)
+
+
+@pytest.mark.parametrize("learner", [OKAUCM, OKAUCS, KOIL])
+def test_a_kernel_may_have_whole_numbers(learner):
+    rng = np.random.default_rng(3)
+    models = [learner(kernel, budget=4) for kernel in (Matches(), MatchesInDoubles())]
+    for _ in range(30):
+        x = {f"x{j}": int(value) for j, value in enumerate(rng.integers(0, 3, size=4))}
+        for model in models:
+            model.learn_one(x, x["x0"] > 0)
+        assert models[0].score_one(x) == models[1].score_one(x)
+    assert models[0].score_one(x) != 0.0

@@ -194,7 +194,7 @@ class SupportSet(Record):
 
     def _similarities(self, x: FloatArray) -> FloatArray:
         if self.n == self._capacities:
-            # A kernel of one's own may count.
+            # A kernel of one's own may have whole numbers.
             return np.ascontiguousarray(self.kernel(x, self.vectors), dtype=np.float64)
         row = np.zeros(len(self.vectors))
         for positive in (False, True):

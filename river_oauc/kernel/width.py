@@ -24,6 +24,9 @@ _SIMILARITY = 1.0 / 64.0
 # that costs a twentieth of what scoring does.
 _LONGEST_WAIT = 4096
 
+# So many stored examples say enough about all.
+_SAMPLE = 512
+
 
 def is_time_to_fit(n_stored: int) -> bool:
     """Whether the width is looked at after so many stored examples.
@@ -55,7 +58,8 @@ def fitting_kernel(vectors: FloatArray) -> RBF:
     [4.0, 32.0, 256.0]
 
     """
-    squared_distances = pdist(vectors, "sqeuclidean")
+    sample = vectors[:: 1 + len(vectors) // _SAMPLE]
+    squared_distances = pdist(sample, "sqeuclidean")
     gamma = NARROWEST.gamma
     if len(squared_distances):
         while np.exp(-gamma * squared_distances).mean() < _SIMILARITY:
