@@ -6,19 +6,17 @@ import os
 import pathlib
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.linalg.blas
 import twin
 
 import river_oauc
-from river_oauc import OAUCM, OAUCS, blas, vectors
+from river_oauc import blas, vectors
 
 HERE = pathlib.Path(__file__).parent
 
@@ -224,42 +222,3 @@ def test_what_does_not_fit_is_refused() -> None:
         blas.row_of(np.ones((3, 3)), 3, x)
     with pytest.raises(IndexError):
         vectors.set_row(np.ones((3, 3)), -1, x)
-
-
-# Interrupts ------------------------------------------------------------------------------------
-
-
-@compiled_only
-@pytest.mark.parametrize("cls", [OAUCM, OAUCS])
-def test_an_interrupt_ends_a_frame_after_a_whole_row(cls: type[OAUCM]) -> None:
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame(rng.normal(size=(20_000, 30)), columns=[f"x{j}" for j in range(30)])
-    y = pd.Series(rng.random(len(X)) < 0.3)
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    stops = set()
-    try:
-        for milliseconds in range(4, 100, 3):
-            if len(stops) > 2:
-                break
-            model = cls()
-            signal.setitimer(signal.ITIMER_REAL, milliseconds / 1_000)
-            try:
-                model.learn_many(X, y)
-            except KeyboardInterrupt as error:
-                (note,) = getattr(error, "__notes__", ["row 0"])
-                row = int(note.split("row ")[1].split()[0])
-                expected = cls()
-                if row:
-                    expected.learn_many(X[:row], y[:row])
-                    stops.add(row)
-                assert model.weights == expected.weights
-                assert model._n_seen == expected._n_seen == row
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        signal.signal(signal.SIGALRM, previous)
-    assert len(stops) > 2

@@ -156,7 +156,7 @@ class Generations(Record):
             self._leads += w / self._n_compared * (np.array(wins, float) - self._leads)
             self.shares = shares_of(self._leads, self._n_compared)
         self._trial -= 1
-        if not self._trial:
+        if self._trial <= 0:
             self._keep(int(self._leads[1] > self._leads[0]))
 
     def pool(self, other: Generations) -> None:

@@ -8,7 +8,7 @@ from river_oauc.stats.moments cimport ForgettingMoments
 
 
 cdef class KernelExperts(Record):
-    cdef public tuple _strengths, _examples, _importance
+    cdef public tuple _strengths, _examples
     cdef public KernelMaps _maps
     cdef public list _moments
     cdef public ndarray _weights, _biases

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import typing
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -53,7 +52,6 @@ class KernelExperts(Record):
     __fields__ = (
         "_strengths",
         "_examples",
-        "_importance",
         "_maps",
         "_moments",
         "_weights",
@@ -63,8 +61,8 @@ class KernelExperts(Record):
 
     def __init__(self, size: int, strengths: tuple[float, ...]) -> None:
         self._strengths = strengths
-        self._examples = Recent(_N_KEPT, size), Recent(_N_KEPT, size)
-        self._importance = Recent(_N_KEPT, 1), Recent(_N_KEPT, 1)
+        # Of each class, with the importance in front.
+        self._examples = Recent(_N_KEPT, 1 + size), Recent(_N_KEPT, 1 + size)
         self._maps: KernelMaps | None = None
         self._moments: list[ClassPair] = []
         # A row per expert, by kernel and then by strength, over the similarities of all kernels:
@@ -87,8 +85,7 @@ class KernelExperts(Record):
 
     def add(self, x: FloatArray, similarities: FloatArray | None, positive: bool, w: float) -> None:
         """Count an example, given as it came and as its similarities."""
-        self._examples[positive].add(x)
-        self._importance[positive].add(np.array([w]))
+        self._examples[positive].add(vectors.concatenate((np.array([w]), x)))
         if similarities is not None:
             start = 0
             for classes in self._moments:
@@ -101,54 +98,40 @@ class KernelExperts(Record):
         """Choose the landmarks anew, if it is time to. There must be examples of both classes."""
         if not self._next_choice or n_seen < self._next_choice:
             return False
-        while self._next_choice <= n_seen:
-            self._next_choice *= 2
-        self._choose(*(units.standardized(examples.oldest_first) for examples in self._examples))
-        self._count_kept(self, units)
+        negative, positive = (examples.oldest_first[:, 1:] for examples in self._examples)
+        maps = _maps_of(units.standardized(negative), units.standardized(positive))
+        moments = _no_moments(maps)
+        self._count_kept(maps, moments, units)
+        next_choice = self._next_choice
+        while next_choice <= n_seen:
+            next_choice *= 2
+        if min(len(negative), len(positive)) >= _N_LANDMARKS // 2:
+            # That was the last choice.
+            next_choice = 0
+        self._set_maps(maps, moments, next_choice)
         return True
-
-    def _choose(self, negative: FloatArray, positive: FloatArray) -> None:
-        """Take landmarks from the last of these examples, with nothing counted yet."""
-        half = _N_LANDMARKS // 2
-        n_positive = min(len(positive), max(half, _N_LANDMARKS - len(negative)))
-        n_negative = min(len(negative), _N_LANDMARKS - n_positive)
-        if min(len(negative), len(positive)) >= half:
-            # The last choice.
-            self._next_choice = 0
-        self._set_maps(
-            KernelMaps(
-                np.vstack([positive[-n_positive:], negative[-n_negative:]]),
-                np.vstack([positive[-_N_SAMPLED:], negative[-_N_SAMPLED:]]),
-                relevance(positive, negative),
-            )
-        )
 
     def prepare(self, negative: FloatArray, positive: FloatArray, units: Units) -> None:
         """Take landmarks from these examples for good. There must be some of both classes."""
-        self._choose(units.standardized(negative[::-1]), units.standardized(positive[::-1]))
-        self._next_choice = 0
+        maps = _maps_of(units.standardized(negative[::-1]), units.standardized(positive[::-1]))
+        self._set_maps(maps, _no_moments(maps), next_choice=0)
 
-    def _set_maps(self, maps: KernelMaps) -> None:
-        """Have these maps, and nothing counted yet."""
-        n_landmarks = maps.n_landmarks
-        self._maps = maps
-        self._moments = [
-            (ForgettingMoments(n_landmarks, math.inf), ForgettingMoments(n_landmarks, math.inf))
-            for _ in KERNELS
-        ]
-        self._weights = np.zeros((len(self._biases), len(KERNELS) * n_landmarks))
+    def _set_maps(self, maps: KernelMaps, moments: list[ClassPair], next_choice: int) -> None:
+        """Have these maps, and what has been counted under them."""
+        weights = np.zeros((len(self._biases), len(KERNELS) * maps.n_landmarks))
+        # All at once: with some of them only, an interrupt would leave what does not fit together.
+        self._maps, self._moments, self._weights = maps, moments, weights
+        self._next_choice = next_choice
 
-    def _count_kept(self, owner: KernelExperts, units: Units) -> None:
-        """Count the examples that these or other experts keep. There must be landmarks."""
-        maps = typing.cast(KernelMaps, self._maps)
-        for positive, (examples, importance) in enumerate(
-            zip(owner._examples, owner._importance, strict=True)
-        ):
+    def _count_kept(self, maps: KernelMaps, moments: list[ClassPair], units: Units) -> None:
+        """Count the examples that are kept, in moments under these maps."""
+        for positive, examples in enumerate(self._examples):
             if examples.n_seen:
-                rows = maps.similarities_of_many(units.standardized(examples.oldest_first))
-                for classes, similarities in zip(self._moments, rows, strict=True):
-                    moments = classes[positive]
-                    moments += ForgettingMoments.of(similarities, importance.oldest_first.ravel())
+                kept = examples.oldest_first
+                rows = maps.similarities_of_many(units.standardized(kept[:, 1:]))
+                for classes, similarities in zip(moments, rows, strict=True):
+                    own = classes[positive]
+                    own += ForgettingMoments.of(similarities, kept[:, 0])
 
     def change_units(self, scale: FloatArray, shift: FloatArray) -> None:
         """Bring the landmarks to new units, in which a vector z is `scale` · z + `shift`."""
@@ -171,12 +154,11 @@ class KernelExperts(Record):
                 (self, other) if self._n_counted() >= other._n_counted() else (other, self)
             )
             if with_more._maps is not None:
-                with_more._count_kept(with_less, units)
+                with_less._count_kept(with_more._maps, with_more._moments, units)
             self._maps, self._moments = with_more._maps, with_more._moments
             self._next_choice = with_more._next_choice
         for positive in (False, True):
             self._examples[positive].pool(other._examples[positive])
-            self._importance[positive].pool(other._importance[positive])
 
     def _n_counted(self) -> float:
         return sum(moments.n for moments in self._moments[0]) if self._moments else 0.0
@@ -195,6 +177,24 @@ class KernelExperts(Record):
     def resize(self, size: Size) -> None:
         """Make room for more features, or give up the last ones."""
         for examples in self._examples:
-            examples.resize(size)
+            examples.resize(1 + size)
         if self._maps is not None:
             self._maps.resize(size)
+
+
+def _maps_of(negative: FloatArray, positive: FloatArray) -> KernelMaps:
+    """Maps with landmarks from the last of these examples, given in units of the features."""
+    half = _N_LANDMARKS // 2
+    n_positive = min(len(positive), max(half, _N_LANDMARKS - len(negative)))
+    n_negative = min(len(negative), _N_LANDMARKS - n_positive)
+    return KernelMaps(
+        np.vstack([positive[-n_positive:], negative[-n_negative:]]),
+        np.vstack([positive[-_N_SAMPLED:], negative[-_N_SAMPLED:]]),
+        relevance(positive, negative),
+    )
+
+
+def _no_moments(maps: KernelMaps) -> list[ClassPair]:
+    """Class moments by kernel, with nothing counted yet."""
+    size = maps.n_landmarks
+    return [(ForgettingMoments(size, math.inf), ForgettingMoments(size, math.inf)) for _ in KERNELS]

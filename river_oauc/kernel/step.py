@@ -82,16 +82,19 @@ class KernelStep(DenseLearner):
         if not squared_length <= MAX_SQUARED_NORM:
             raise divergence()
         support.coefficients = coefficients
-        support.n_offered[positive] += 1
-        if (
-            self._stores(coefficient)
-            and support.insert(x, row, itself, positive, coefficient, w)
-            and self.kernel is None
-            and is_time_to_fit(support.n_stored[False] + support.n_stored[True])
-        ):
-            self._change_width(fitting_kernel(support.stored_vectors()))
-        self._statistics.add(score - self._level, positive)
-        self._find_level()
+        try:
+            support.n_offered[positive] += 1
+            self._statistics.add(score - self._level, positive)
+            if (
+                self._stores(coefficient)
+                and support.insert(x, row, itself, positive, coefficient, w)
+                and self.kernel is None
+                and is_time_to_fit(support.n_stored[False] + support.n_stored[True])
+            ):
+                self._change_width(fitting_kernel(support.stored_vectors()))
+        finally:
+            # Whatever ends this, an interrupt included, the scores are those of what is stored.
+            self._find_level()
         self._statistics.fit(self._calibration, self._level)
 
     def _change_width(self, kernel: Kernel) -> None:

@@ -362,14 +362,19 @@ class SupportSet(Record):
         n_new = capacity - self._capacities[positive]
         # The new slots come after the last one of the class.
         at = [self.slots(positive).stop] * n_new
+        row = np.insert(row, at, 0.0)
+        stored = np.insert(self.vectors, at, 0.0, axis=0)
+        gram = np.insert(np.insert(self.gram, at, 0.0, axis=0), at, 0.0, axis=1)
+        coefficients = np.insert(self.coefficients, at, 0.0)
+        importance = [np.insert(each, at, 0.0) for each in self.importance]
+        arrival = np.insert(self.arrival, at, 0)
+        inverse_norms = np.insert(self._inverse_norms, at, 0.0)
+        self._forget_last_row()
+        # All at once: with some of them only, an interrupt would leave what does not fit together.
         self._capacities[positive] = capacity
-        self.vectors = np.insert(self.vectors, at, 0.0, axis=0)
-        self.gram = np.insert(np.insert(self.gram, at, 0.0, axis=0), at, 0.0, axis=1)
-        self.coefficients = np.insert(self.coefficients, at, 0.0)
-        self.importance = [np.insert(importance, at, 0.0) for importance in self.importance]
-        self.arrival = np.insert(self.arrival, at, 0)
-        self._inverse_norms = np.insert(self._inverse_norms, at, 0.0)
-        return np.insert(row, at, 0.0)
+        self.vectors, self.gram, self.coefficients = stored, gram, coefficients
+        self.importance, self.arrival, self._inverse_norms = importance, arrival, inverse_norms
+        return row
 
 
 def _inverse(squared_norm: float) -> float:
