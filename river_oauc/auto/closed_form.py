@@ -55,7 +55,7 @@ def closed_forms(
         if metric is None:
             matrix = covariance.copy(order="F")
             diagonal = matrix.ravel(order="K")[:: size + 1]
-            # The sum of the variances, and no way to it is shorter.
+            # No variance is negative: a sum of absolute values is the fastest trace.
             variance = 0.5 * blas.dasum(diagonal) + _SMALLEST_VARIANCE
             diagonal += variance * (strength / n + _JITTER)
         else:

@@ -24,7 +24,7 @@ __all__ = ["Engine"]
 _STRENGTHS, _FORGETTING_STRENGTH = (0.1, 10.0), 10.0
 
 # The one that forgets remembers about so many examples of each class.
-_MEMORY = 20
+_MEMORY = 20.0
 
 # The rows of the linear experts.
 _AT_REST, _FORGETTING, _NEWTON, _TRACKING, _PAIRWISE = range(len(_STRENGTHS)), 2, 3, 4, 5
