@@ -75,6 +75,8 @@ def test_a_model_goes_on_after_an_interrupt(cls: type[OnlineAUCClassifier]) -> N
     examples, rng = stream(3_000), random.Random(3)
     for _ in range(25):
         model = cls()
+        # Its names are known from here on.
+        model.learn_one(*examples[-1])
         n = learn_until_interrupted(model, examples, 0.001 + 0.006 * rng.random())
         for x, y in examples[n : n + 20]:
             assert 0.0 <= model.predict_proba_one(x)[True] <= 1.0

@@ -161,8 +161,9 @@ class DenseClassifier(DenseLearner, OnlineAUCClassifier):
         """
         vectorizer = self._vectorizer
         n_names, size = len(vectorizer.names), vectorizer.size
-        vectorizer.extend(names, self._largest_size_with(names))
+        largest_size = self._largest_size_with(names)
         try:
+            vectorizer.extend(names, largest_size)
             if vectorizer.size != size:
                 self._resize(vectorizer.size)
             yield

@@ -72,6 +72,9 @@ class KernelStep(DenseLearner):
 
     def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
         support = self._support
+        if len(self._scores) != len(support.coefficients):
+            # An interrupt came before the scores had been found for new slots.
+            self._find_level()
         row = support.row(x)
         score = support.score(row)
         itself = support.kernel.of_itself(x)
