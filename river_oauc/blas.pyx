@@ -127,14 +127,20 @@ cdef inline int _length(ndarray x, ndarray y) except -1:
     return <int>n
 
 
-cdef inline int _order(ndarray a, ndarray x) except -1:
-    """The order of a column-major square matrix that fits a vector."""
+cdef inline int _any_order(ndarray a, ndarray x) except -1:
+    """The order of a square matrix that fits a vector."""
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
     if cnp.PyArray_NDIM(a) != 2 or cnp.PyArray_DIM(a, 0) != n or cnp.PyArray_DIM(a, 1) != n:
         raise ValueError(f"no square matrix for a vector of {n} numbers")
+    return <int>n
+
+
+cdef inline int _order(ndarray a, ndarray x) except -1:
+    """The same of a column-major one only."""
+    cdef int n = _any_order(a, x)
     if not cnp.PyArray_IS_F_CONTIGUOUS(a):
         raise TypeError("not a column-major matrix")
-    return <int>n
+    return n
 
 
 cpdef double dasum(ndarray x) except? -1.0:
@@ -256,19 +262,12 @@ cpdef ndarray row_of(ndarray matrix, Py_ssize_t row, ndarray spare):
 
 
 cpdef ndarray symmetric_matvec(ndarray matrix, ndarray x):
-    cdef cnp.npy_intp size = cnp.PyArray_SIZE(x)
-    cdef int n = <int>size, step = _step(x)
-    cdef double unit = 1.0
-    if (
-        cnp.PyArray_NDIM(matrix) != 2
-        or cnp.PyArray_DIM(matrix, 0) != n
-        or cnp.PyArray_DIM(matrix, 1) != n
-    ):
-        raise ValueError(f"no square matrix for a vector of {n} numbers")
+    cdef int n = _any_order(matrix, x), step = _step(x)
+    cdef cnp.npy_intp size = n
     if not cnp.PyArray_IS_C_CONTIGUOUS(matrix):
         raise TypeError("not a row-major matrix")
     cdef ndarray y = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
-    symv(&LOWER, &n, &unit, _data(matrix), &n, _data(x), &step, &NOTHING, _data(y), &ONE)
+    symv(&LOWER, &n, &UNIT, _data(matrix), &n, _data(x), &step, &NOTHING, _data(y), &ONE)
     return y
 
 

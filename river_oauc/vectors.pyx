@@ -45,17 +45,20 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* obj) noexcept
 
 
-cdef inline doubles _data(ndarray x, Py_ssize_t n=-1) except NULL:
-    """Where the numbers of a vector are, if they are doubles in a row, and so many."""
-    if (
-        cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE
-        or cnp.PyArray_NDIM(x) != 1
-        or not cnp.PyArray_IS_C_CONTIGUOUS(x)
-    ):
-        raise TypeError("not a vector of doubles in a row")
-    if n >= 0 and cnp.PyArray_DIM(x, 0) != n:
-        raise ValueError(f"a vector of {cnp.PyArray_DIM(x, 0)} numbers in the place of {n}")
+cdef inline doubles _any(ndarray x, Py_ssize_t n=-1) except NULL:
+    """Where the numbers of a vector or of a row-major array are, if they are so many."""
+    if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        raise TypeError("not an array of doubles in a row")
+    if n >= 0 and cnp.PyArray_SIZE(x) != n:
+        raise ValueError(f"an array of {cnp.PyArray_SIZE(x)} numbers in the place of {n}")
     return <doubles>cnp.PyArray_DATA(x)
+
+
+cdef inline doubles _data(ndarray x, Py_ssize_t n=-1) except NULL:
+    """The same of a vector only."""
+    if cnp.PyArray_NDIM(x) != 1:
+        raise TypeError("not a vector of doubles in a row")
+    return _any(x, n)
 
 
 # To make an array takes longer than to fill a short one. So the short ones are kept here, and used
@@ -168,15 +171,6 @@ cdef extern from *:
     double _quotient(double a, double b) noexcept
 
 
-cdef inline doubles _any(ndarray x, Py_ssize_t n=-1) except NULL:
-    """Where the numbers of a vector or of a row-major array are, if they are so many."""
-    if cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE or not cnp.PyArray_IS_C_CONTIGUOUS(x):
-        raise TypeError("not an array of doubles in a row")
-    if n >= 0 and cnp.PyArray_SIZE(x) != n:
-        raise ValueError(f"an array of {cnp.PyArray_SIZE(x)} numbers in the place of {n}")
-    return <doubles>cnp.PyArray_DATA(x)
-
-
 cpdef ndarray fmax(ndarray x, object y, ndarray out=None):
     cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
     cdef doubles a = _any(x)
@@ -215,15 +209,7 @@ cpdef ndarray exp(ndarray x, ndarray out):
 
 
 cpdef double largest(ndarray x) except? -1.0:
-    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(x)
-    cdef doubles a = _data(x)
-    if not n:
-        raise ValueError("the largest of no numbers")
-    cdef double result = a[0]
-    for i in range(1, n):
-        if a[i] > result:
-            result = a[i]
-    return result
+    return _data(x)[argmax(x)]
 
 
 cpdef Py_ssize_t argmax(ndarray x) except -1:

@@ -165,33 +165,6 @@ def test_products_are_those_of_scipy(n: int, gap: int) -> None:
     np.testing.assert_array_equal(blas.row_of(rows, 1, np.empty(n)), rows[1])
 
 
-@pytest.mark.parametrize("n", [1, 3, 8, 30])
-def test_loops_over_numbers_are_those_of_numpy(n: int) -> None:
-    rng = np.random.default_rng(n)
-    matrix, x = rng.normal(size=(5, n)), rng.normal(size=n)
-    matrix[3] = x
-    distances = ((matrix - x) ** 2).sum(axis=1)
-    assert distances[3] == 0.0
-    for rows in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
-        actual = vectors.squared_distances(x, rows)
-        np.testing.assert_allclose(actual, distances, rtol=1e-14)
-        assert actual[3] == 0.0
-    whole = rng.integers(-5, 5, size=(4, n))
-    np.testing.assert_array_equal(
-        vectors.squared_distances(whole[0], whole), ((whole - whole[0]) ** 2).sum(axis=1)
-    )
-    x[-1] = x.max()
-    assert vectors.argmax(x) == np.argmax(x)
-    np.testing.assert_array_equal(vectors.at_least(x, x[0]), np.flatnonzero(x >= x[0]))
-    vectors.set_row(matrix, 2, x)
-    np.testing.assert_array_equal(matrix[2], x)
-    symmetric = matrix @ matrix.T
-    vector = rng.normal(size=5)
-    np.testing.assert_allclose(
-        blas.symmetric_matvec(symmetric, vector), symmetric @ vector, rtol=1e-12, atol=1e-12
-    )
-
-
 @compiled_only
 def test_what_does_not_fit_is_refused() -> None:
     """Before anything is read or written beyond an array."""

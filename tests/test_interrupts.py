@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from test_compiled import compiled_only
 from test_contract import CLASSIFIERS
 
-import river_oauc
 from river_oauc import OAUCM, OAUCS, AutoOAUCM, SparseOAUCM
 from river_oauc.base import OnlineAUCClassifier
-
-compiled_only = pytest.mark.skipif(not river_oauc.compiled, reason="the package is not compiled")
 
 
 @contextlib.contextmanager

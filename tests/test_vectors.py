@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from test_compiled import compiled_only
 
-import river_oauc
 from river_oauc import blas, vectors
-
-compiled_only = pytest.mark.skipif(not river_oauc.compiled, reason="the package is not compiled")
 
 RNG = np.random.default_rng(1)
 sizes = pytest.mark.parametrize("n", [1, 2, 7, 8, 30, 600])
@@ -121,6 +119,33 @@ def test_equations_and_sums_of_squares(n: int) -> None:
     assert not failure
     np.testing.assert_allclose(0.5 * rows.T @ rows @ solution, b, rtol=1e-8, atol=1e-8)
     assert blas.dposv(np.asfortranarray(-np.eye(n)), b, 0, 1)[2]
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 30])
+def test_loops_over_numbers_are_those_of_numpy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    matrix, x = rng.normal(size=(5, n)), rng.normal(size=n)
+    matrix[3] = x
+    distances = ((matrix - x) ** 2).sum(axis=1)
+    assert distances[3] == 0.0
+    for rows in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
+        actual = vectors.squared_distances(x, rows)
+        np.testing.assert_allclose(actual, distances, rtol=1e-14)
+        assert actual[3] == 0.0
+    whole = rng.integers(-5, 5, size=(4, n))
+    np.testing.assert_array_equal(
+        vectors.squared_distances(whole[0], whole), ((whole - whole[0]) ** 2).sum(axis=1)
+    )
+    x[-1] = x.max()
+    assert vectors.argmax(x) == np.argmax(x)
+    np.testing.assert_array_equal(vectors.at_least(x, x[0]), np.flatnonzero(x >= x[0]))
+    vectors.set_row(matrix, 2, x)
+    np.testing.assert_array_equal(matrix[2], x)
+    symmetric = matrix @ matrix.T
+    vector = rng.normal(size=5)
+    np.testing.assert_allclose(
+        blas.symmetric_matvec(symmetric, vector), symmetric @ vector, rtol=1e-12, atol=1e-12
+    )
 
 
 @compiled_only
