@@ -62,8 +62,7 @@ class OnlineAUCClassifier(Learner, base.MiniBatchClassifier):
         self._lock = _Lock()
 
     def __getstate__(self) -> dict[str, typing.Any]:
-        fields = {name: getattr(self, name) for name in self.__fields__}
-        state = {"_format": FORMAT, **fields, **vars(self)}
+        state = {"_format": FORMAT, **super().__getstate__()}
         state.pop("_lock", None)
         return state
 
@@ -80,10 +79,7 @@ class OnlineAUCClassifier(Learner, base.MiniBatchClassifier):
                 f"this {type(self).__name__} was pickled in format {number}, and this version of "
                 f"river-oauc reads formats up to {FORMAT}: upgrade river-oauc"
             )
-        for name, value in attributes.items():
-            # Not by vars(self).update: setattr interns the names, as Python's own loading does, and
-            # equal models then have equal pickles.
-            setattr(self, name, value)
+        super().__setstate__(attributes)
         self._lock = _Lock()
 
     @abc.abstractmethod

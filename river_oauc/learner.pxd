@@ -2,10 +2,11 @@ cimport cython
 from numpy cimport ndarray
 
 from river_oauc.calibration cimport Calibration
+from river_oauc.inputs.records cimport Record
 from river_oauc.inputs.vectorizer cimport Vectorizer
 
 
-cdef class Learner:
+cdef class Learner(Record):
     cdef public Calibration _calibration
     cdef public object _lock
 

@@ -10,6 +10,7 @@ from river_oauc.calibration import Calibration
 from river_oauc.inputs.arrays import FloatArray
 from river_oauc.inputs.labels import parse_label, parse_weight
 from river_oauc.inputs.limits import Features
+from river_oauc.inputs.records import Record
 from river_oauc.inputs.vectorizer import Vectorizer
 
 __all__ = ["DenseLearner", "Learner"]
@@ -18,14 +19,12 @@ __all__ = ["DenseLearner", "Learner"]
 _UNIT = 1.0
 
 
-class Learner:
+class Learner(Record):
     """Learns and scores one example after another, each while no other is.
 
     The other half of `base.OnlineAUCClassifier`, which says what an example is.
     """
 
-    # The attributes that are pickled, and are no part of the dict of an object if the package is
-    # compiled.
     __fields__: typing.ClassVar[tuple[str, ...]] = ("_calibration",)
 
     _calibration: Calibration

@@ -25,4 +25,5 @@ class Record:
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
         for name, value in state.items():
+            # It interns the names, as Python's own loading does: equal objects have equal pickles.
             setattr(self, name, value)

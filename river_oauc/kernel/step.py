@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from river_oauc import blas, vectors
 from river_oauc.calibration import ScoreStatistics
 from river_oauc.inputs.arrays import FloatArray
@@ -15,6 +17,9 @@ from river_oauc.kernels import Kernel
 from river_oauc.learner import DenseLearner
 
 __all__ = ["KernelStep", "MomentStep", "NearestStep"]
+
+# Stands for scores of the stored examples that are to be found anew.
+_OUT_OF_DATE: FloatArray = np.zeros(0)
 
 
 class KernelStep(DenseLearner):
@@ -73,7 +78,6 @@ class KernelStep(DenseLearner):
     def _learn(self, x: FloatArray, positive: bool, w: float) -> None:
         support = self._support
         if len(self._scores) != len(support.coefficients):
-            # An interrupt came before the scores had been found for new slots.
             self._find_level()
         row = support.row(x)
         score = support.score(row)
@@ -84,20 +88,19 @@ class KernelStep(DenseLearner):
         squared_length = blas.ddot(coefficients, coefficients) + coefficient * coefficient
         if not squared_length <= MAX_SQUARED_NORM:
             raise divergence()
+        # Should an interrupt come before the scores are found anew, the next step will find them.
+        self._scores = _OUT_OF_DATE
         support.coefficients = coefficients
-        try:
-            support.n_offered[positive] += 1
-            self._statistics.add(score - self._level, positive)
-            if (
-                self._stores(coefficient)
-                and support.insert(x, row, itself, positive, coefficient, w)
-                and self.kernel is None
-                and is_time_to_fit(support.n_stored[False] + support.n_stored[True])
-            ):
-                self._change_width(fitting_kernel(support.stored_vectors()))
-        finally:
-            # Whatever ends this, an interrupt included, the scores are those of what is stored.
-            self._find_level()
+        support.n_offered[positive] += 1
+        self._statistics.add(score - self._level, positive)
+        if (
+            self._stores(coefficient)
+            and support.insert(x, row, itself, positive, coefficient, w)
+            and self.kernel is None
+            and is_time_to_fit(support.n_stored[False] + support.n_stored[True])
+        ):
+            self._change_width(fitting_kernel(support.stored_vectors()))
+        self._find_level()
         self._statistics.fit(self._calibration, self._level)
 
     def _change_width(self, kernel: Kernel) -> None:
