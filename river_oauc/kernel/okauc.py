@@ -70,8 +70,8 @@ class OKAUCM(_KernelMomentLearner):
     l2
         Strength λ of the regulariser λ/2 · |score|².
     lr
-        Step size. `None` is 1 / (l2 · t) for the t-th example; a number is a constant step; a
-        scheduler is asked for step t - 1.
+        Step size. `None` is 1 / (l2 · t) for the t-th example; a number is a constant step, which
+        mostly ranks better once the budget is spent; a scheduler is asked for step t - 1.
     budget
         Number of examples to keep: of each class, or a pair, of positives and of negatives.
     policy

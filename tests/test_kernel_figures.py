@@ -1,0 +1,46 @@
+"""Why the step 1/(λt) ranks worse in a kernel learner: because of what a budget makes it give up.
+
+Slow: `python -m pytest -m slow -s tests/test_kernel_figures.py` takes five minutes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import numpy as np
+import pytest
+
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.experiments.paper.grids.okauc import OKAUCMStack
+from river_oauc.experiments.paper.methods import Method
+from river_oauc.experiments.paper.protocol import PAPER_RUNS, evaluate, split
+
+# With a budget of as many, nothing is given up.
+N_EXAMPLES = 1_000
+GRID = {"l2": (2.0**-10, 2.0**-8, 2.0**-6, 2.0**-4), "gamma": (2.0**-4, 1.0)}
+STEPS = (0.25, 1.0, 4.0)
+
+
+def mean_auc(method: Method, dataset: str) -> float:
+    """In percent, on held-out folds; settings are chosen without them."""
+    X, y = BENCHMARKS[dataset]().to_numpy()
+    aucs = [
+        evaluate(method, X, y, *split(y, run, N_EXAMPLES), run).auc for run in range(PAPER_RUNS)
+    ]
+    return 100.0 * float(np.mean(aucs))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+@pytest.mark.parametrize("dataset", ["magic04", "svmguide3", "vehicle"])
+def test_a_shrinking_step_loses_by_the_budget(dataset: str) -> None:
+    lead = {}
+    for budget in (100, 300, N_EXAMPLES):
+        build = functools.partial(OKAUCMStack, budget=budget)
+        shrinking = mean_auc(Method("OKAUC-M", GRID, build), dataset)
+        constant = mean_auc(Method("OKAUC-Mc", {**GRID, "lr": STEPS}, build), dataset)
+        print(f"{dataset}, budget {budget}: {shrinking:.1f}, {constant:.1f}", flush=True)
+        lead[budget] = constant - shrinking
+    assert lead[100] > 2.0
+    assert abs(lead[N_EXAMPLES]) < 0.5
