@@ -1,9 +1,9 @@
-"""The 18 benchmark sets of the online AUC maximisation experiments, as river datasets.
+"""The 18 benchmark sets of online AUC maximisation, as river datasets.
 
-`BENCHMARKS` has their classes by name, the least imbalanced set first, in the order of the paper's
-table. Every set has `facts` (its size, its imbalance, the paper's), and can be iterated over like
-any dataset of river, or had as arrays with `to_numpy`. `BenchmarkDataset` says where the files are
-looked for and what happens if there are none.
+`BENCHMARKS` maps names to classes, in the order of the paper's table, from the least to the most
+imbalanced set. Each class has `facts` about the set. Iterate over a set like over any river
+dataset, or call `to_numpy`. See `BenchmarkDataset` for where the files are looked up and
+downloaded. Real streams are in `river_oauc.datasets.streams`.
 
 Examples
 --------
@@ -21,7 +21,7 @@ Examples
 ((2310, 19), 330)
 
 >>> dataset
-Outdoor images cut into segments.
+Segments of outdoor images.
 ...
       Name  Segment
       Task  Binary classification
@@ -86,23 +86,7 @@ __all__ = [
 BENCHMARKS: dict[str, type[BenchmarkDataset]] = {
     dataset.__name__.lower(): dataset
     for dataset in (
-        Splice,
-        Australian,
-        Heart,
-        SVMGuide1,
-        Ionosphere,
-        Fourclass,
-        Magic04,
-        Diabetes,
-        German,
-        Vehicle,
-        SVMGuide3,
-        Segment,
-        SVMGuide2,
-        Satimage,
-        Vowel,
-        Letter,
-        Shuttle,
-        Poker,
+        Splice, Australian, Heart, SVMGuide1, Ionosphere, Fourclass, Magic04, Diabetes, German,
+        Vehicle, SVMGuide3, Segment, SVMGuide2, Satimage, Vowel, Letter, Shuttle, Poker,
     )
-}
+}  # fmt: skip

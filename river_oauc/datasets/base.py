@@ -1,4 +1,4 @@
-"""What the benchmark sets have in common."""
+"""Base class of the benchmark sets."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from river.datasets import base
 
-from river_oauc.datasets import libsvm, store
+from river_oauc.datasets import libsvm
 from river_oauc.datasets.published import (
     DatasetError,
+    FileFacts,
     PublishedDataset,
     check_directory_variable,
 )
-from river_oauc.datasets.recipes import Recipe
+from river_oauc.datasets.recipes import NumericRecipe
 
 __all__ = ["BenchmarkDataset", "Facts"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
-    """What is known of a benchmark set without its file.
+class Facts(FileFacts):
+    """What is known about a benchmark set without reading it.
 
     Parameters
     ----------
@@ -36,17 +36,15 @@ class Facts:
     n_positives
         Number of rows of the positive class.
     paper_imbalance_ratio
-        Negatives per positive according to the paper's table.
+        Negatives per positive in the paper's table.
     sha256
         Checksum of the canonical text.
+    size
+        Size of the canonical text in bytes.
 
     """
 
-    n_samples: int
-    n_features: int
-    n_positives: int
     paper_imbalance_ratio: float
-    sha256: str
 
     @property
     def imbalance_ratio(self) -> float:
@@ -55,63 +53,65 @@ class Facts:
 
 
 class BenchmarkDataset(PublishedDataset):
-    """Base class of the benchmark sets: binary classification from numeric features.
+    """Base class of the benchmark sets: binary classification with numeric features.
 
-    Iterating gives `(x, y)` pairs. `x` always has all features, zeros included, in the same order,
-    under the names that `river.stream.iter_libsvm` would give them: the LIBSVM indices as strings,
+    Iterating gives `(x, y)` pairs. `x` always has all features, including zeros, in the same order
+    and under the names that `river.stream.iter_libsvm` would use: the LIBSVM indices as strings,
     `"1"` to `str(n_features)`. `y` is True for the positive class, the smaller one.
 
-    The data are in a file `<name>.svm.xz`, `<name>` being the class name in lower case: xz of
-    LIBSVM text with labels +1 and -1. It is looked for in the directory that the environment
-    variable `RIVER_OAUC_DATA` names and in `datasets` below it, then in river's data directory
-    (`<class name>/` below `$RIVER_DATA` or `~/river_data`). If it is in none of them, the published
-    files are downloaded and the file is made from them, in river's data directory. Published files
-    that lie there already, put there by hand, are used instead of the network. The checksum is
-    verified each time a file is made or read. If the variable is set and names no directory, no set
-    is read.
+    The data are stored in `<name>.svm.xz`, where `<name>` is the class name in lower case: LIBSVM
+    text with labels +1 and -1, compressed by xz. The file is looked up in the directory
+    `$RIVER_OAUC_DATA` and its folder `datasets`, then in river's data directory (`<class name>/` in
+    `$RIVER_DATA` or `~/river_data`). If it is missing, it is made from the published files and
+    stored in river's data directory. Published files that are already there are used instead of
+    the network. The size and the checksum are verified whenever a file is made or read. It is an
+    error if `RIVER_OAUC_DATA` is set to something that is not a directory.
 
-    Nothing is kept in memory between two iterations: each one reads the file again, which takes
-    from a millisecond to some tenths of a second.
+    Nothing is cached: each iteration reads the file again, which takes up to a few tenths of a
+    second.
 
     Parameters
     ----------
     directory
-        Where the file is, or is to be made, instead of the places above.
+        Directory of the file, instead of those above.
 
     """
 
     facts: ClassVar[Facts]
-    recipe: ClassVar[Recipe]
+    recipe: ClassVar[NumericRecipe]
     folder = "datasets"
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
-        super().__init__(  # type: ignore[no-untyped-call]
-            filename=f"{type(self).__name__.lower()}.svm.xz",
-            directory=directory,
-            task=base.BINARY_CLF,
-            n_samples=self.facts.n_samples,
-            n_features=self.facts.n_features,
-        )
+        super().__init__(type(self).__name__.lower(), directory)
 
-    @property
-    def _recipe(self) -> Recipe:
-        return self.recipe
+    def download(self, verbose: bool = True) -> None:
+        """Make the file from the published ones, and replace an existing file.
 
-    @property
-    def _sha256(self) -> str:
-        return self.facts.sha256
+        Parameters
+        ----------
+        verbose
+            Whether to report progress on standard error.
+
+        Raises
+        ------
+        DatasetError
+            If a published file cannot be loaded or has changed, or if the file cannot be written.
+            Nothing is left behind then.
+
+        """
+        self._make_file(self.recipe, verbose)
 
     @property
     def is_intact(self) -> bool:
-        """Whether there is a file with the right data: it is read, and its checksum compared."""
+        """Whether there is a file with the right checksum."""
         try:
-            self._text(self.path)
+            self._read_text(self.path)
         except DatasetError:
             return False
         return True
 
     def to_numpy(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """The whole set as arrays; it is downloaded if there is no file.
+        """Return the set as arrays. It is downloaded if there is no file.
 
         Returns
         -------
@@ -120,8 +120,8 @@ class BenchmarkDataset(PublishedDataset):
         Raises
         ------
         DatasetError
-            If there is no file and the download fails, if the file is damaged, or if
-            `RIVER_OAUC_DATA` names no directory.
+            If the file is damaged, if there is none and the download fails, or if `RIVER_OAUC_DATA`
+            is not a directory.
 
         """
         if self.directory is None:
@@ -144,14 +144,5 @@ class BenchmarkDataset(PublishedDataset):
         return content
 
     def _read(self, path: pathlib.Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """The features and the labels in one of the candidates."""
-        return libsvm.parse(self._text(path), self.facts.n_features)
-
-    def _text(self, path: pathlib.Path) -> bytes:
-        """The canonical text in one of the candidates."""
-        try:
-            return store.read(path, self.facts.sha256)
-        except (OSError, ValueError) as error:
-            raise DatasetError(
-                f"{path} cannot be used: {error}. Delete it to have it downloaded again."
-            ) from error
+        """Read the features and the labels from one of the candidates."""
+        return libsvm.parse(self._read_text(path), self.facts.n_features)

@@ -1,4 +1,4 @@
-"""One file over the network, whole or not at all."""
+"""Download of a single file into memory."""
 
 from __future__ import annotations
 
@@ -6,30 +6,37 @@ import posixpath
 import sys
 from urllib import request
 
+from river_oauc.datasets.size_limit import check_size
+
+__all__ = ["fetch"]
+
 _TIMEOUT_SECONDS = 30
 _BLOCK_BYTES = 1 << 16
 _BAR_WIDTH = 30
 
 
-def fetch(url: str, verbose: bool = True) -> bytes:
-    """The content of a URL.
+def fetch(url: str, limit: int, verbose: bool = True) -> bytes:
+    """Download a file.
 
-    It is kept in memory, since the files in question are a few megabytes at most: whatever goes
-    wrong, there is no half-written file to clear away.
+    The content is kept in memory, so a failed or interrupted download leaves nothing behind.
 
     Parameters
     ----------
     url
-        What to fetch.
+        Address of the file.
+    limit
+        Maximum size of the file, in bytes.
     verbose
-        Whether to tell the progress on the standard error: a bar on a terminal, else one line.
+        Whether to report progress on standard error: a bar on a terminal, otherwise one line.
 
     Raises
     ------
     OSError
-        If there is no connection, if the server refuses, or if it sends less than it announced.
+        If there is no connection, the server refuses, or it sends less than it announced.
     http.client.HTTPException
-        If the server does not speak HTTP properly.
+        If the server violates the HTTP protocol.
+    ValueError
+        If the server sends more than `limit` bytes.
 
     """
     draws_bar = verbose and sys.stderr.isatty()
@@ -41,6 +48,7 @@ def fetch(url: str, verbose: bool = True) -> bytes:
         try:
             while block := response.read(_BLOCK_BYTES):
                 content += block
+                check_size(len(content), limit)
                 if draws_bar:
                     line = _progress_line(posixpath.basename(url), len(content), total)
                     print(line, end="", file=sys.stderr, flush=True)
@@ -53,7 +61,7 @@ def fetch(url: str, verbose: bool = True) -> bytes:
 
 
 def _progress_line(name: str, received: int, total: int | None) -> str:
-    """What overwrites the current line of the terminal."""
+    """Format the line that overwrites the current line of the terminal."""
     kilobytes = f"{received / 1000:,.0f} kB"
     if total is None:
         return f"\r{name}  {kilobytes}"

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ __all__ = ["replace_file"]
 
 
 def replace_file(path: pathlib.Path, content: bytes) -> None:
-    """Write a file in one step: until it has all of the new content, it has the old, or is not.
+    """Write a file atomically.
 
-    Whatever happens in between, nothing else is left behind. A link stays a link.
+    If writing fails or is interrupted, the previous file is unchanged and no temporary file
+    remains. A symbolic link is followed, not replaced.
 
     Raises
     ------
     OSError
-        If the system refuses.
+        If the file cannot be written.
 
     """
     destination = pathlib.Path(os.path.realpath(path))
@@ -29,7 +30,7 @@ def replace_file(path: pathlib.Path, content: bytes) -> None:
             os.fsync(file.fileno())
         temporary.replace(destination)
     except OSError as error:
-        # Nobody has heard of the temporary file.
+        # Name the file that the caller asked for instead of the temporary one.
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

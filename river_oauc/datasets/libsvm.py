@@ -1,4 +1,4 @@
-"""LIBSVM text with labels +1 and -1, read into arrays."""
+"""Parser of LIBSVM text."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import numpy.typing as npt
 
 
 def parse(text: bytes, n_features: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """LIBSVM text as a dense matrix and a vector of labels.
+    """Convert LIBSVM text to a dense matrix and a vector of labels.
 
-    The text is taken to be well formed: one row per line, every line ended, indices from 1 to
-    `n_features`. Every number is read by one vectorised call, which is what makes a set of 43,500
-    rows a matter of tenths of a second.
+    The text must be well formed: one row per line, a newline after each row, indices from 1 to
+    `n_features`. A single vectorised call reads all numbers, so 43,500 rows take a few tenths of a
+    second.
 
     Parameters
     ----------
     text
         Lines of the form `label index:value ...`.
     n_features
-        Number of columns of the matrix. Values that the text leaves out are zero.
+        Number of columns of the matrix. Omitted values are zero.
 
     Returns
     -------
-    The matrix, one row per line, and the labels: True where the text has a positive number.
+    The matrix, one row per line, and the labels: True for a positive number.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def parse(text: bytes, n_features: int) -> tuple[npt.NDArray[np.float64], npt.ND
     """
     characters = np.frombuffer(text, dtype=np.uint8)
     line_ends = np.flatnonzero(characters == ord("\n"))
-    pairs_so_far = np.searchsorted(np.flatnonzero(characters == ord(":")), line_ends)
-    pairs_per_row = np.diff(pairs_so_far, prepend=0)
-    rows = np.repeat(np.arange(line_ends.size), pairs_per_row)
+    n_pairs_so_far = np.searchsorted(np.flatnonzero(characters == ord(":")), line_ends)
+    n_pairs = np.diff(n_pairs_so_far, prepend=0)
+    rows = np.repeat(np.arange(line_ends.size), n_pairs)
 
     numbers = np.fromstring(text.replace(b":", b" ").decode("ascii"), sep=" ")
-    # In front of row i's label stand i labels and two numbers for each earlier pair.
-    label_at = np.arange(line_ends.size) + 2 * (pairs_so_far - pairs_per_row)
+    # The label of row i comes after i labels and two numbers for each pair of the earlier rows.
+    label_at = np.arange(line_ends.size) + 2 * (n_pairs_so_far - n_pairs)
     pairs = np.delete(numbers, label_at).reshape(-1, 2)
 
     matrix = np.zeros((line_ends.size, n_features))

@@ -1,164 +1,202 @@
-"""A file of examples that is looked up, or made from what its publisher offers."""
+"""Datasets that are looked up on disk or made from published files."""
 
 from __future__ import annotations
 
 import abc
+import dataclasses
+import hashlib
 import http.client
+import lzma
 import os
 import pathlib
-import typing
 from collections.abc import Sequence
 from typing import ClassVar
 
 from river.datasets import base
 
-from river_oauc.datasets import download, store
+from river_oauc.datasets import download
+from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.recipes import Recipe
+from river_oauc.datasets.size_limit import read_limited
+
+__all__ = [
+    "DIRECTORY_VARIABLE",
+    "DatasetError",
+    "FileFacts",
+    "PublishedDataset",
+    "check_directory_variable",
+]
 
 DIRECTORY_VARIABLE = "RIVER_OAUC_DATA"
 
+# Published files have columns that the canonical text leaves out, and users may write more digits.
+# The largest ratio of all sources is 4.2, for the cover types.
+_MAX_RATIO = 8
+
 
 class DatasetError(RuntimeError):
-    """A dataset is neither here nor to be had, or its file is not what it should be."""
+    """A dataset cannot be found, downloaded or read."""
 
 
-class AnyRecipe(typing.Protocol):
-    """How a canonical text is made from published files."""
+@dataclasses.dataclass(frozen=True)
+class FileFacts:
+    """What is known about a dataset without reading it.
 
-    @property
-    def urls(self) -> tuple[str, ...]:
-        """Where the files are."""
+    Parameters
+    ----------
+    n_samples
+        Number of rows.
+    n_features
+        Number of features.
+    n_positives
+        Number of rows of the positive class.
+    sha256
+        Checksum of the canonical text; None if there is no such text.
+    size
+        Size of the canonical text in bytes; without such a text, the size of the published file.
 
-    @property
-    def filenames(self) -> tuple[str, ...]:
-        """The names of the published files."""
+    """
 
-    def canonical_text(self, sources: Sequence[bytes]) -> bytes:
-        """The canonical text, from the contents of the files; a `ValueError` if they are others."""
+    n_samples: int
+    n_features: int
+    n_positives: int
+    sha256: str | None = dataclasses.field(kw_only=True)
+    size: int = dataclasses.field(kw_only=True)
 
 
 def check_directory_variable() -> None:
-    """Refuse to look for files, or to download them, if the user's directory is not there.
+    """Check that `RIVER_OAUC_DATA` is a directory, if it is set.
 
     Raises
     ------
     DatasetError
-        If the environment variable `RIVER_OAUC_DATA` is set to what is no directory.
+        If it is not.
 
     """
     shared = os.environ.get(DIRECTORY_VARIABLE)
     if shared and not os.path.isdir(os.path.expanduser(shared)):
-        raise DatasetError(f"{DIRECTORY_VARIABLE} is {shared}, which is no directory")
+        raise DatasetError(f"{DIRECTORY_VARIABLE} is {shared}, which is not a directory")
 
 
 class PublishedDataset(base.FileDataset):
-    """A file `<name>.svm.xz`: xz of LIBSVM text with labels +1 and -1.
+    """Base class of the datasets that are stored as `<name>.svm.xz`.
 
-    It is looked for in the directory that the environment variable `RIVER_OAUC_DATA` names and in
-    one below it, then in river's data directory (below `$RIVER_DATA` or `~/river_data`), where
-    `download` makes it. Published files that lie there already, put there by hand, are used instead
-    of the network.
+    The file is LIBSVM text with labels +1 and -1, compressed by xz. It is looked up in the
+    directory `$RIVER_OAUC_DATA`, in a folder of that directory, and in river's data directory
+    (`$RIVER_DATA` or `~/river_data`), where downloads are stored.
 
     """
 
-    # The directory below `$RIVER_OAUC_DATA`.
+    # Folder of `$RIVER_OAUC_DATA`.
     folder: ClassVar[str]
 
-    @property
-    @abc.abstractmethod
-    def _recipe(self) -> AnyRecipe:
-        """How the file is made; a `DatasetError` if it cannot be."""
+    def __init__(
+        self, name: str, directory: str | os.PathLike[str] | None, sparse: bool = False
+    ) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            filename=f"{name}.svm.xz",
+            directory=directory,
+            task=base.BINARY_CLF,
+            n_samples=self.facts.n_samples,
+            n_features=self.facts.n_features,
+            sparse=sparse,
+        )
 
     @property
     @abc.abstractmethod
-    def _sha256(self) -> str:
-        """The checksum of the canonical text."""
-
-    @property
-    def _home(self) -> str:
-        """The directory below river's."""
-        return type(self).__name__
+    def facts(self) -> FileFacts:
+        """What is known about the dataset without reading it."""
 
     @property
     def path(self) -> pathlib.Path:
-        """The file that will be read; if there is none yet, the one that will be made."""
+        """The file to read; if there is none, the file that a download would create."""
         return next((path for path in self._candidates if path.is_file()), self._destination)
 
     @property
     def is_downloaded(self) -> bool:
-        """Whether there is a file to read, whatever is in it."""
+        """Whether there is a file to read. Its content is not checked."""
         return self.path.is_file()
 
-    def download(self, verbose: bool = True) -> None:
-        """Make the file from the published ones, even if there is a file already.
+    @property
+    def _destination(self) -> pathlib.Path:
+        """The file that a download creates."""
+        if self.directory is not None:
+            return pathlib.Path(self.directory, self.filename)
+        # river's `get_data_home` would create the directory.
+        home = os.environ.get("RIVER_DATA", os.path.join("~", "river_data"))
+        return pathlib.Path(os.path.expanduser(home), type(self).__name__, self.filename)
 
-        Parameters
-        ----------
-        verbose
-            Whether to tell the progress on the standard error.
+    @property
+    def _candidates(self) -> list[pathlib.Path]:
+        """The files to read from, in order of preference."""
+        shared = os.environ.get(DIRECTORY_VARIABLE)
+        if not shared or self.directory is not None:
+            return [self._destination]
+        directory = pathlib.Path(os.path.expanduser(shared))
+        return [
+            directory / self.filename,
+            directory / self.folder / self.filename,
+            self._destination,
+        ]
+
+    def _read_text(self, path: pathlib.Path, is_canonical: bool = True) -> bytes:
+        """Decompress a file and check its size and, if it must be canonical, its checksum."""
+        limit = self.facts.size if is_canonical else _MAX_RATIO * self.facts.size
+        try:
+            with lzma.open(path) as file:
+                text = read_limited(file.read, limit)
+            if is_canonical and hashlib.sha256(text).hexdigest() != self.facts.sha256:
+                raise ValueError("its text has another sha256")
+        except (EOFError, OSError, ValueError, lzma.LZMAError) as error:
+            raise DatasetError(f"{path} cannot be used: {error}. Delete or replace it.") from error
+        return text
+
+    def _make_file(self, recipe: Recipe, verbose: bool) -> None:
+        """Create the file from the published ones, which are downloaded if they are not beside it.
 
         Raises
         ------
         DatasetError
-            If a published file cannot be had, if what comes is not the right data, or if the file
-            cannot be written. Nothing is left behind then.
+            If a published file cannot be loaded or has changed, or if the file cannot be written.
+            Nothing is left behind then.
 
         """
-        recipe = self._recipe
-        by_hand = [self._destination.with_name(filename) for filename in recipe.filenames]
+        destination, limit = self._destination, _MAX_RATIO * self.facts.size
+        beside = [destination.with_name(filename) for filename in recipe.filenames]
         origins = [
-            path if path.is_file() else url for path, url in zip(by_hand, recipe.urls, strict=True)
+            path if path.is_file() else url for path, url in zip(beside, recipe.urls, strict=True)
         ]
-        sources = [self._load(origin, verbose) for origin in origins]
+        needed = f"{' and '.join(recipe.filenames)} as published, or the finished {self.filename}"
+        sources = [self._load(origin, limit, verbose, needed) for origin in origins]
         try:
-            text = recipe.canonical_text(sources)
+            text = recipe.canonical_text(sources, limit)
+            if hashlib.sha256(text).hexdigest() != self.facts.sha256:
+                raise ValueError("the dataset made from it has another sha256")
         except ValueError as error:
-            raise self._refusal(origins, f"not of the expected form ({error})") from error
-        if not store.is_canonical(text, self._sha256):
-            raise self._refusal(origins, "the set made from it has another sha256")
+            needed = f"the finished {self.filename}, whose text has the sha256 {self.facts.sha256}"
+            raise self._failure(origins, f"refused: {error}", needed) from error
         try:
-            store.write(self._destination, text)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(destination, lzma.compress(text))
         except OSError as error:
-            raise DatasetError(f"{self._destination} cannot be written: {error}") from error
+            raise DatasetError(f"{destination} cannot be written: {error}") from error
 
-    @property
-    def _destination(self) -> pathlib.Path:
-        """The file that a download makes."""
-        if self.directory is not None:
-            return pathlib.Path(self.directory, self.filename)
-        # As river's `get_data_home`, which however creates the directory: looking should not.
-        home = os.environ.get("RIVER_DATA", os.path.join("~", "river_data"))
-        return pathlib.Path(os.path.expanduser(home), self._home, self.filename)
-
-    @property
-    def _candidates(self) -> list[pathlib.Path]:
-        """The files to read from, the preferred one first."""
-        shared = os.environ.get(DIRECTORY_VARIABLE)
-        if shared and self.directory is None:
-            directory = pathlib.Path(os.path.expanduser(shared))
-            return [
-                directory / self.filename,
-                directory / self.folder / self.filename,
-                self._destination,
-            ]
-        return [self._destination]
-
-    def _load(self, origin: pathlib.Path | str, verbose: bool) -> bytes:
-        """The content of one published file."""
+    def _load(self, origin: pathlib.Path | str, limit: int, verbose: bool, needed: str) -> bytes:
+        """Read or download one published file."""
         try:
-            if isinstance(origin, pathlib.Path):
-                return origin.read_bytes()
-            return download.fetch(origin, verbose)
-        except (OSError, http.client.HTTPException) as error:
-            raise DatasetError(
-                f"{origin} cannot be loaded: {str(error).strip()}. By hand: put "
-                f"{' and '.join(self._recipe.filenames)} as published, or the ready "
-                f"{self.filename}, into {self._destination.parent}; or set {DIRECTORY_VARIABLE} "
-                f"to a directory that has {self.filename}."
-            ) from error
+            if isinstance(origin, str):
+                return download.fetch(origin, limit, verbose)
+            with origin.open("rb") as file:
+                return read_limited(file.read, limit)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = f"cannot be loaded: {' '.join(str(error).split())}"
+            raise self._failure([origin], reason, needed) from error
 
-    def _refusal(self, origins: Sequence[pathlib.Path | str], reason: str) -> DatasetError:
+    def _failure(
+        self, origins: Sequence[pathlib.Path | str], reason: str, needed: str
+    ) -> DatasetError:
         return DatasetError(
-            f"{' and '.join(map(str, origins))} refused: {reason}. By hand: put the ready "
-            f"{self.filename}, whose text has the sha256 {self._sha256}, into "
-            f"{self._destination.parent}; or set {DIRECTORY_VARIABLE} to a directory that has it."
+            f"{' and '.join(map(str, origins))} {reason}. By hand: put {needed}, into "
+            f"{self._destination.parent}; or set {DIRECTORY_VARIABLE} to a directory that has "
+            f"{self.filename}."
         )

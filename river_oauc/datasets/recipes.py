@@ -1,20 +1,22 @@
-"""How a benchmark set is made from the files that LIBSVM and UCI publish.
+"""Conversion of published files into the text of a dataset.
 
-A set has one canonical text, in which label +1 is the positive class: LIBSVM lines in the order of
-the source, values as the source writes them, zeros left out. A recipe says which published files
-to read, one after another, and which of their labels is the positive one. It does not know whether
-the publisher still has the files that the experiments were made with: the checksum of the
-canonical text, which each set has among its facts, decides that.
+Every dataset has one canonical text: LIBSVM lines in the order of the source, where +1 is the
+positive class and zeros are left out. A recipe knows the published files and how to convert them.
+Publishers may change their files; the checksum of the canonical text shows whether they have.
 """
 
 from __future__ import annotations
 
+import abc
+import csv
 import dataclasses
 import functools
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from river_oauc.datasets import lzw
+from river_oauc.datasets.unpacking import unpack
+
+__all__ = ["LIBSVM", "UCI", "NumericRecipe", "Recipe", "from_libsvm", "from_uci"]
 
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
@@ -23,70 +25,88 @@ Row = tuple[str, list[tuple[int, str]]]
 
 
 @dataclasses.dataclass(frozen=True)
-class PublishedFiles:
-    """Files that somebody publishes.
+class Recipe(abc.ABC):
+    """Published files and their conversion into the canonical text.
 
     Parameters
     ----------
     urls
-        Where the files are.
+        Addresses of the files, in the order of their rows in the dataset. They may be compressed.
+    members
+        The files to read from each zip archive, in the order of their rows; empty for other files.
 
     """
 
     urls: tuple[str, ...]
+    members: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
 
     @property
     def filenames(self) -> tuple[str, ...]:
-        """The names of the published files."""
+        """Names of the published files."""
         return tuple(posixpath.basename(url) for url in self.urls)
+
+    def canonical_text(self, sources: Sequence[bytes], limit: int) -> bytes:
+        """Convert the contents of the published files.
+
+        Parameters
+        ----------
+        sources
+            The contents of the files.
+        limit
+            Maximum size of each file after decompression, in bytes.
+
+        Raises
+        ------
+        ValueError
+            If a file does not have the expected format or is too large.
+
+        """
+        files = [file for source in sources for file in unpack(source, limit, self.members)]
+        try:
+            return "".join(self._lines([file.decode() for file in files])).encode("ascii")
+        except (IndexError, csv.Error) as error:
+            raise ValueError(str(error)) from error
+
+    @abc.abstractmethod
+    def _lines(self, files: Sequence[str]) -> Iterator[str]:
+        """Yield the lines of the canonical text."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe(PublishedFiles):
-    """Published files, and how to make the canonical text of a set from them.
+class NumericRecipe(Recipe):
+    """Files of numbers, which the canonical text keeps as they are written.
 
     Parameters
     ----------
     urls
-        Where the files are, in the order of their rows in the set.
+        Addresses of the files, in the order of their rows in the dataset. They may be compressed.
     positive
-        The label of the positive class, as the files write it, without a plus sign.
+        Label of the positive class in the files, without a plus sign.
     read_row
-        Turns the fields of one line into its label and its (index, value) pairs, indices from 1.
+        Function from the fields of a line to its label and its (index, value) pairs.
 
     """
 
     positive: str
     read_row: Callable[[list[str]], Row]
 
-    def canonical_text(self, sources: Sequence[bytes]) -> bytes:
-        """The canonical text, from the contents of the files, which may be `.Z` compressed.
-
-        Raises
-        ------
-        ValueError
-            If a file is not of the expected form.
-
-        """
-        lines = []
-        for source in sources:
-            text = lzw.decompress(source) if source.startswith(lzw.MAGIC) else source
-            for line in text.decode("ascii").splitlines():
+    def _lines(self, files: Sequence[str]) -> Iterator[str]:
+        for file in files:
+            for line in file.splitlines():
                 if fields := line.replace(",", " ").split():
                     label, pairs = self.read_row(fields)
                     sign = "+1" if label.lstrip("+") == self.positive else "-1"
                     kept = [f"{index}:{value}" for index, value in pairs if float(value) != 0]
-                    lines.append(" ".join([sign, *kept]) + "\n")
-        return "".join(lines).encode("ascii")
+                    yield " ".join([sign, *kept]) + "\n"
 
 
-def from_libsvm(*paths: str, positive: str) -> Recipe:
-    """The recipe of a set whose source is one or more LIBSVM files."""
-    return Recipe(tuple(LIBSVM + path for path in paths), positive, _libsvm_row)
+def from_libsvm(*paths: str, positive: str) -> NumericRecipe:
+    """Create the recipe of a dataset that LIBSVM publishes."""
+    return NumericRecipe(tuple(LIBSVM + path for path in paths), positive, _libsvm_row)
 
 
-def from_uci(*paths: str, positive: str, n_leading: int = 0) -> Recipe:
-    """The recipe of a set whose source is one or more UCI tables.
+def from_uci(*paths: str, positive: str, n_leading: int = 0) -> NumericRecipe:
+    """Create the recipe of a dataset that UCI publishes as a table of numbers.
 
     Parameters
     ----------
@@ -95,11 +115,11 @@ def from_uci(*paths: str, positive: str, n_leading: int = 0) -> Recipe:
     positive
         The positive class.
     n_leading
-        Number of columns in front of the features, which are left out.
+        Number of leading columns that are not features.
 
     """
     read_row = functools.partial(_table_row, n_leading=n_leading)
-    return Recipe(tuple(UCI + path for path in paths), positive, read_row)
+    return NumericRecipe(tuple(UCI + path for path in paths), positive, read_row)
 
 
 def _libsvm_row(fields: list[str]) -> Row:

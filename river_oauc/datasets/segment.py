@@ -1,4 +1,4 @@
-"""The benchmark set that river has on board."""
+"""The benchmark set that comes with river."""
 
 from __future__ import annotations
 
@@ -16,26 +16,22 @@ _CONSTANT_FEATURE = 2
 
 
 class Segment(BenchmarkDataset):
-    """Outdoor images cut into segments.
+    """Segments of outdoor images.
 
     The values are scaled to [-1, 1]; the third feature is zero in every row. The positive class is
-    cement, LIBSVM's class 4. Negatives per positive: 6.00, as in the paper; but all seven classes
-    are equally frequent, so that the ratio does not tell which one the paper took.
+    cement, LIBSVM's class 4. Negatives per positive: 6.00, as in the paper; but since all seven
+    classes are equally frequent, the paper may have used another one.
 
-    Without a file, nothing is downloaded, unless `download` is called: the rows are those of
-    `river.datasets.ImageSegments`, which comes with river, in the same order. They are scaled here
-    and the constant feature is put in, so that each value is within 0.000001 of the one in the
-    file, which LIBSVM has rounded.
+    If there is no file, the set is computed from `river.datasets.ImageSegments`, which comes with
+    river, instead of being downloaded. The rows have the same order, and the values are within
+    0.000001 of those in the file, which LIBSVM has rounded.
 
     """
 
     facts = Facts(
-        n_samples=2_310,
-        n_features=19,
-        n_positives=330,
-        paper_imbalance_ratio=6.00,
-        sha256="5dfd2c1fba313525a2482485db768f0349bc715c3a172a714677891d93ed1b18",
-    )
+        n_samples=2_310, n_features=19, n_positives=330, paper_imbalance_ratio=6.00,
+        size=480_042, sha256="5dfd2c1fba313525a2482485db768f0349bc715c3a172a714677891d93ed1b18",
+    )  # fmt: skip
     recipe = from_libsvm("multiclass/segment.scale", positive="4")
 
     @property

@@ -1,309 +1,57 @@
-"""Real streams with rare positives, wide sparse features, or change over time.
+"""Real streams with rare positives, many sparse features, or concept drift.
 
-`STREAMS` says what is known of each, `RealStream` reads it. None is in the package: a stream is
-read from a file that is here, or fetched from its publisher, or through river, which has some of
-its own.
+`STREAMS` lists them and `RealStream` reads them. The package contains no data: a stream is read
+from a local file, downloaded from its publisher, or read by river if river has it.
 """
 
 from __future__ import annotations
 
 import collections
-import dataclasses
-import functools
-import lzma
+import io
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-from river import datasets
-from river.datasets import base
 
 from river_oauc.datasets.published import (
     DIRECTORY_VARIABLE,
-    AnyRecipe,
     DatasetError,
     PublishedDataset,
     check_directory_variable,
 )
-from river_oauc.datasets.recipes import UCI, from_libsvm
-from river_oauc.datasets.tables import TableRecipe, words
+from river_oauc.datasets.stream_facts import STREAMS, StreamFacts
+from river_oauc.datasets.tables import words
 
 __all__ = ["STREAMS", "RealStream", "StreamFacts"]
 
-# A stream with more features than this is sparse: its examples have no zeros.
-_WIDEST_DENSE = 150
-
 Example = tuple[dict[str, float], bool]
 
-
-@dataclasses.dataclass(frozen=True)
-class StreamFacts:
-    """What is known of a stream without its file.
-
-    Parameters
-    ----------
-    n_samples
-        Number of rows.
-    n_features
-        Number of features.
-    n_positives
-        Number of rows of the positive class.
-    is_ordered
-        Whether the order of the rows means something, mostly time. Otherwise it should be shuffled.
-    positive
-        What a positive is.
-    licence
-        The licence of the data.
-    source
-        The page of its publisher.
-    sha256
-        Checksum of the text that the figures here were made with; None if there are none.
-    recipe
-        How to make that text from what the publisher offers; None if there is no plain download,
-        or river has it.
-    river
-        Gives river's dataset, which is read if there is no file.
-    read
-        Turns an example of river's into one of the stream.
-
-    """
-
-    n_samples: int
-    n_features: int
-    n_positives: int
-    is_ordered: bool
-    positive: str
-    licence: str
-    source: str
-    sha256: str | None = None
-    recipe: AnyRecipe | None = None
-    river: Callable[[], Any] | None = None
-    read: Callable[[dict[str, Any], Any], Example] | None = None
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether examples come without zeros."""
-        return self.n_features > _WIDEST_DENSE
-
-    @property
-    def share(self) -> float:
-        """The share of positives."""
-        return self.n_positives / self.n_samples
-
-
-def _numbers_of(x: dict[str, Any], y: Any) -> Example:
-    return {str(place): float(x[name]) for place, name in enumerate(x, start=1)}, bool(y)
-
-
-def _words_of(x: dict[str, Any], y: Any) -> Example:
-    return dict(collections.Counter(words(x["body"]))), bool(y)
-
-
-def _uci(*paths: str, last: str = "", **options: Any) -> TableRecipe:
-    """The recipe of tables at UCI; `last` is what the last field of a positive says."""
-    options.setdefault("is_positive", functools.partial(_ends_in, last))
-    return TableRecipe(tuple(UCI + path for path in paths), **options)
-
-
-def _ends_in(label: str, row: list[str]) -> bool:
-    return row[-1] == label
-
-
-# Remote to local, and user to root.
-_INTRUSIONS = frozenset(
-    "ftp_write. guess_passwd. imap. multihop. phf. spy. warezclient. warezmaster. "
-    "buffer_overflow. loadmodule. perl. rootkit.".split()
-)
-_CENSUS_NUMBERS = (0, 5, 16, 17, 18, 30, 39)
-_CC, _NONE = "CC BY 4.0", "none stated"
-_UCI_PAGE = "https://archive.ics.uci.edu/dataset"
-_LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html"
-
-STREAMS = {
-    "a9a": StreamFacts(
-        32_561, 123, 7_841, False, "income above 50,000", _CC, _LIBSVM_PAGE,
-        sha256="76b604b2c3f738783537bd3b32893eae66af54b8a41aee534fac1ecea45c1535",
-        recipe=from_libsvm("binary/a9a", positive="1"),
-    ),
-    "w8a": StreamFacts(
-        49_749, 300, 1_479, False, "a web page of one topic", _NONE, _LIBSVM_PAGE,
-        sha256="05af7655871a35d5bc89c755791b5338a9969cb604c9df045c811c5e5a45426e",
-        recipe=from_libsvm("binary/w8a", positive="1"),
-    ),
-    "sms_spam": StreamFacts(
-        5_574, 8_704, 747, False, "spam", _CC, f"{_UCI_PAGE}/228",
-        sha256="5fdb53f52fc6d89a8ab4feb886c112bebb1da7f65c5b887be90fa9608e5ea72e",
-        river=datasets.SMSSpam, read=_words_of,
-    ),
-    "hate_speech": StreamFacts(
-        24_783, 35_777, 1_430, False, "hate speech", "MIT",
-        "https://github.com/t-davidson/hate-speech-and-offensive-language",
-        sha256="9047a84fe6d6c51417b8efd90888ce993a14df21647557ea7a60c0d6eda9072a",
-        recipe=TableRecipe(
-            ("https://raw.githubusercontent.com/t-davidson/hate-speech-and-offensive-language/"
-             "master/data/labeled_data.csv",),
-            is_positive=lambda row: row[5] == "0", texts=(6,), n_header=1,
-        ),
-    ),
-    "reuters21578": StreamFacts(
-        13_476, 20_072, 632, True, "news of crude oil", "free for research", f"{_UCI_PAGE}/137",
-        sha256="eed62b3a00717b98e964da110980046ce4bd0e5ad6adbaacca67470f37e29020",
-    ),
-    "diabetes130": StreamFacts(
-        101_766, 2_511, 11_357, True, "readmission within 30 days", _CC, f"{_UCI_PAGE}/296",
-        sha256="484182152affc27a63e04c9bc44982141cc591c5d477395c0c32bff938bd6c57",
-        recipe=_uci(
-            "00296/dataset_diabetes.zip", last="<30",
-            members=("dataset_diabetes/diabetic_data.csv",), n_header=1,
-            order=lambda row: int(row[0]), numbers=(9, *range(12, 18), 21),
-            names=(*range(2, 9), 10, 11, *range(18, 21), *range(22, 49)),
-        ),
-    ),
-    "census_income": StreamFacts(
-        199_523, 502, 12_382, False, "income above 50,000", _CC, f"{_UCI_PAGE}/117",
-        sha256="a73a8d5bb6010bb5182bce3ef20d69daef54b73fa7e5694acadb0f0be416eaa1",
-        recipe=_uci(
-            "census-income-mld/census-income.data.gz", last="50000+.", numbers=_CENSUS_NUMBERS,
-            # Column 24 is a weight.
-            names=[column for column in range(41) if column not in (*_CENSUS_NUMBERS, 24)],
-        ),
-    ),
-    "kdd99_10": StreamFacts(
-        494_021, 118, 1_178, True, "an intrusion (R2L, U2R)", _CC, f"{_UCI_PAGE}/130",
-        sha256="6961d9bb84b8648e50ff311b629e74616c077e5752e6c154190001e6d41bcb41",
-        recipe=_uci(
-            "kddcup99-mld/kddcup.data_10_percent.gz",
-            is_positive=lambda row: row[-1] in _INTRUSIONS,
-            numbers=(0, *range(4, 41)), names=(1, 2, 3),
-        ),
-    ),
-    "nsl_kdd20": StreamFacts(
-        47_736, 119, 3_174, False, "an intrusion (R2L, U2R)", "free for research",
-        "https://www.unb.ca/cic/datasets/nsl.html",
-        sha256="bd552f0fb0738a16b7506892cc48345057a08936bdb80f193e25c518beab0729",
-    ),
-    "caravan": StreamFacts(
-        5_822, 133, 348, False, "buys an insurance", _CC, f"{_UCI_PAGE}/125",
-        sha256="97802ff34f2e4efae13a6820835c9ab6bfbf504bf3bc70100866fee6fa55646c",
-        recipe=_uci(
-            "tic-mld/ticdata2000.txt", last="1", delimiter="\t",
-            numbers=(*range(1, 4), *range(5, 85)), names=(0, 4),
-        ),
-    ),
-    "bank": StreamFacts(
-        41_188, 62, 4_640, True, "buys a term deposit", _CC, f"{_UCI_PAGE}/222",
-        sha256="e1e55bd28342b7f2d18e0c995445b2f0d983dd62d29554fe3bba3b3a3648f708",
-        recipe=_uci(
-            "00222/bank-additional.zip", last="yes",
-            members=("bank-additional/bank-additional-full.csv",), delimiter=";", n_header=1,
-            # Column 10, the duration of the call, is not known before.
-            numbers=(0, *range(11, 14), *range(15, 20)), names=(*range(1, 10), 14),
-        ),
-    ),
-    "mammography": StreamFacts(
-        11_183, 6, 260, False, "a calcification", _NONE, "https://www.openml.org/d/310",
-        sha256="ea940a2d1cfac8534993b77f92952b2fec52c3bd21a98a3a4e513663c2fe7694",
-    ),
-    "abalone19": StreamFacts(
-        4_177, 10, 32, False, "an abalone of 19 rings", _CC, f"{_UCI_PAGE}/1",
-        sha256="6b5fccb68caf744701700368ca8c30811bb3a88ae546db7b35730920f6f4c8b1",
-        recipe=_uci("abalone/abalone.data", last="19", numbers=range(1, 8), names=(0,)),
-    ),
-    "ozone8h": StreamFacts(
-        2_534, 72, 160, True, "an ozone day", _CC, f"{_UCI_PAGE}/172",
-        sha256="0d1a0c4e93b6d5b08bc524fbbd379203fd4c6580a7ff948addb64ba88f0dba82",
-        recipe=_uci("ozone/eighthr.data", last="1.", numbers=range(1, 73)),
-    ),
-    "ai4i2020": StreamFacts(
-        10_000, 8, 339, False, "a machine failure", _CC, f"{_UCI_PAGE}/601",
-        sha256="e4d7434b90bb85a6b491fd370910d4b8aa17cb59880c8ffa9fe1b623e855ce89",
-        recipe=_uci(
-            "00601/ai4i2020.csv", is_positive=lambda row: row[8] == "1", n_header=1,
-            numbers=range(3, 8), names=(2,),
-        ),
-    ),
-    "letter_z": StreamFacts(
-        20_000, 16, 734, False, "the letter Z", _CC, f"{_UCI_PAGE}/59",
-        sha256="b97f23471169befbb6520296e7f55ad91d985761027a41dda8f216d23ada296d",
-        recipe=_uci(
-            "letter-recognition/letter-recognition.data",
-            is_positive=lambda row: row[0] == "Z", numbers=range(1, 17),
-        ),
-    ),
-    "cover": StreamFacts(
-        286_048, 10, 2_747, True, "forest type 4, and not 2", _CC, f"{_UCI_PAGE}/31",
-        sha256="86b79b04b090d838beed61e72c871b541d9423e1d65b425edc1fc31acfb09623",
-        recipe=_uci(
-            "covtype/covtype.data.gz", last="4", numbers=range(10),
-            keep=lambda row: row[-1] in ("2", "4"),
-        ),
-    ),
-    "elec2": StreamFacts(
-        45_312, 8, 19_237, True, "the price goes up", _NONE, "https://www.openml.org/d/151",
-        sha256="adbc4a407e445ba187974b7b0f4f67c36ceb7275047db890273318c6bb69b64c",
-        river=datasets.Elec2, read=_numbers_of,
-    ),
-    "noaa_weather": StreamFacts(
-        18_159, 8, 5_698, True, "rain", "US government data",
-        "https://users.rowan.edu/~polikar/nse.html",
-        sha256="06cbbec92869e05fe48ac1dc7d9b8ca27099be62c185f398a17d8565f67e58bc",
-    ),
-    "occupancy": StreamFacts(
-        20_560, 5, 4_750, True, "a room in use", _CC, f"{_UCI_PAGE}/357",
-        sha256="cae3a440175ff9e0bbe1e273c99a083c64c23df1ee50d7616a0d7f236304f7c3",
-        recipe=_uci(
-            "00357/occupancy_data.zip", last="1",
-            members=("datatest.txt", "datatraining.txt", "datatest2.txt"), n_header=1,
-            numbers=range(2, 7),
-        ),
-    ),
-    # Batches 7 and 10 are not in it.
-    "gas_drift": StreamFacts(
-        6_697, 128, 681, True, "ammonia", _CC, f"{_UCI_PAGE}/270",
-        sha256="76d9ba59e3897c7df65f69690e8b384ec225f2ae22b86382098b17b7e756db6b",
-    ),
-    "usenet1": StreamFacts(
-        1_500, 99, 700, True, "of interest, which flips every 300", _NONE,
-        "http://mlkd.csd.auth.gr/concept_drift.html",
-        sha256="d5d3b833a19c354e57c8b8b408d3b3f1bc56a632f15ab6e6fdbcc25f88e0b452",
-    ),
-    "credit_card": StreamFacts(
-        284_807, 30, 492, True, "a fraud", "DbCL 1.0",
-        "https://www.kaggle.com/datasets/mlg-ulb/creditcardfraud",
-        river=datasets.CreditCard, read=_numbers_of,
-    ),
-    "http": StreamFacts(
-        567_498, 3, 2_211, True, "an intrusion", _CC, f"{_UCI_PAGE}/130",
-        river=datasets.HTTP, read=_numbers_of,
-    ),
-    "smtp": StreamFacts(
-        95_156, 3, 30, True, "an intrusion", _CC, f"{_UCI_PAGE}/130",
-        river=datasets.SMTP, read=_numbers_of,
-    ),
-}  # fmt: skip
+_LABELS = {"+1": True, "-1": False}
 
 
 class RealStream(PublishedDataset):
     """A real stream, in the order of its source.
 
-    Iterating gives `(x, y)` pairs. `x` has the indices of the columns as strings for names, or the
-    words of a text that river brings. Of a stream with up to 150 features it always has all of
-    them, zeros included; of a wider one the zeros are left out. `y` is True for the positive class.
+    Iterating gives `(x, y)` pairs. The features in `x` are named by their column index as a string,
+    or by the words of a text if river reads the stream. With up to 150 features, `x` has all of
+    them, including zeros; otherwise zeros are left out. `y` is True for the positive class.
 
-    The data are in a file `<name>.svm.xz`: xz of LIBSVM text with labels +1 and -1, values not
-    scaled, zeros and missing values left out. It is looked for in the directory that the
-    environment variable `RIVER_OAUC_DATA` names and in `streams` below it, then in river's data
-    directory (`RealStream/` below `$RIVER_DATA` or `~/river_data`), and read as it is. If it is in
-    none of them, river reads its own, and of others the published files are downloaded and the
-    file is made from them, if its checksum is right. A few have no plain download: the error says
-    where to get them.
+    The data are stored in `<name>.svm.xz`: LIBSVM text with labels +1 and -1, compressed by xz,
+    where values are not scaled and zeros and missing values are left out. The file is looked up in
+    the directory `$RIVER_OAUC_DATA` and its folder `streams`, then in river's data directory
+    (`RealStream/` in `$RIVER_DATA` or `~/river_data`). If it is missing, river reads the stream if
+    it is one of river's; otherwise the file is made from the published files. A few streams cannot
+    be downloaded directly; the error message says where to get them.
+
+    The size of a file is limited. If it can be made from published files, its checksum is verified;
+    otherwise it is up to the user to write the right data.
 
     Parameters
     ----------
     name
         One of `STREAMS`.
     directory
-        Where the file is, or is to be made, instead of the places above.
+        Directory of the file, instead of those above.
 
     Examples
     --------
@@ -321,70 +69,72 @@ class RealStream(PublishedDataset):
 
     def __init__(self, name: str, directory: str | os.PathLike[str] | None = None) -> None:
         if name not in STREAMS:
-            raise ValueError(f"there is no stream {name!r}; there are {', '.join(STREAMS)}")
+            raise ValueError(f"there is no stream {name!r}; the streams are {', '.join(STREAMS)}")
         self.name = name
-        super().__init__(  # type: ignore[no-untyped-call]
-            filename=f"{name}.svm.xz",
-            directory=directory,
-            task=base.BINARY_CLF,
-            n_samples=self.facts.n_samples,
-            n_features=self.facts.n_features,
-            sparse=self.facts.is_sparse,
-        )
+        super().__init__(name, directory, sparse=self.facts.is_sparse)
 
     @property
     def facts(self) -> StreamFacts:
-        """What is known of it."""
+        """What is known about the stream without reading it."""
         return STREAMS[self.name]
 
     @property
     def is_here(self) -> bool:
-        """Whether it can be read without a download."""
+        """Whether the stream can be read without a download."""
         return self.is_downloaded or (
             self.facts.river is not None and bool(self.facts.river().is_downloaded)
         )
 
     def download(self, verbose: bool = True) -> None:
-        """Make the file from what is published, or have river download its own."""
-        if self.facts.river is None:
-            super().download(verbose)
-        else:
+        """Make the file from the published ones, or let river download its own.
+
+        Parameters
+        ----------
+        verbose
+            Whether to report progress on standard error.
+
+        Raises
+        ------
+        DatasetError
+            If there is no direct download, if a published file cannot be loaded or has changed, or
+            if the file cannot be written. Nothing is left behind then.
+
+        """
+        if self.facts.river is not None:
             self.facts.river().download(verbose=verbose)
+        elif self.facts.recipe is not None:
+            self._make_file(self.facts.recipe, verbose)
+        else:
+            raise DatasetError(
+                f"{self.filename} is missing and cannot be downloaded: get {self.name} from "
+                f"{self.facts.source}, write it as LIBSVM text with labels +1 and -1, and set "
+                f"{DIRECTORY_VARIABLE} to the directory of the file"
+            )
 
     def __iter__(self) -> Iterator[Example]:
         if self.directory is None:
             check_directory_variable()
         if not self.is_downloaded:
-            if self.facts.river is not None and self.facts.read is not None:
-                return (self.facts.read(x, y) for x, y in self.facts.river())
+            if self.facts.river is not None:
+                return itertools.starmap(_convert_river_example, self.facts.river())
             self.download()
-        return self._lines()
+        return self._read_lines()
 
-    def _lines(self) -> Iterator[Example]:
+    def _read_lines(self) -> Iterator[Example]:
+        path = self.path
+        text = self._read_text(path, is_canonical=self.facts.recipe is not None)
         names = [str(index) for index in range(1, self.facts.n_features + 1)]
         zeros = {} if self.facts.is_sparse else dict.fromkeys(names, 0.0)
-        with lzma.open(self.path, "rt", encoding="ascii") as lines:
-            for line in lines:
-                label, *pairs = line.split()
-                x = zeros.copy()
-                for pair in pairs:
-                    index, _, value = pair.partition(":")
-                    x[index] = float(value)
-                yield x, label == "+1"
-
-    @property
-    def _recipe(self) -> AnyRecipe:
-        if self.facts.recipe is None:
-            raise DatasetError(
-                f"there is no {self.filename}, and no plain download: get {self.name} from "
-                f"{self.facts.source}, write it as LIBSVM text with labels +1 and -1, and set "
-                f"{DIRECTORY_VARIABLE} to the directory that has it"
-            )
-        return self.facts.recipe
-
-    @property
-    def _sha256(self) -> str:
-        return str(self.facts.sha256)
+        for number, line in enumerate(io.BytesIO(text), start=1):
+            try:
+                label, *pairs = line.decode("ascii").split()
+                split = (pair.split(":") for pair in pairs)
+                x, y = zeros | {index: float(value) for index, value in split}, _LABELS[label]
+            except (KeyError, ValueError) as error:
+                raise DatasetError(
+                    f"{path}, line {number} is not LIBSVM text with a label +1 or -1"
+                ) from error
+            yield x, y
 
     @property
     def _repr_content(self) -> dict[str, str]:
@@ -394,3 +144,9 @@ class RealStream(PublishedDataset):
         content["Licence"] = self.facts.licence
         content["Source"] = self.facts.source
         return content
+
+
+def _convert_river_example(x: dict[str, Any], y: Any) -> Example:
+    if "body" in x:
+        return dict(collections.Counter(words(x["body"]))), bool(y)
+    return {str(index): float(x[name]) for index, name in enumerate(x, start=1)}, bool(y)

@@ -1,8 +1,7 @@
-"""How a stream is made from a table of numbers, names and texts.
+"""Conversion of tables of numbers, categories and texts into the text of a stream.
 
-Its canonical text is LIBSVM lines: the numbers come first, to seven digits; behind them every name
-of a nominal column, and every word of a text, has an index of its own, given when it first turns
-up. Zeros and what is missing are left out.
+Numeric columns come first, rounded to seven digits. Each category and each word gets an index of
+its own after them when it first occurs. Zeros and missing values are left out.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ from __future__ import annotations
 import collections
 import csv
 import dataclasses
-import gzip
 import io
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 
-from river_oauc.datasets.recipes import PublishedFiles
+from river_oauc.datasets.recipes import Recipe
 
 __all__ = ["TableRecipe", "words"]
 
 Row = list[str]
 
+_MISSING = ("", "?")
+
 
 def words(text: str) -> list[str]:
-    """The words of two and more characters, in lower case.
+    """Split a text into its words of two or more characters, in lower case.
 
     Examples
     --------
@@ -36,31 +35,31 @@ def words(text: str) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe(PublishedFiles):
-    """Published tables, and how to make the canonical text of a stream from them.
+class TableRecipe(Recipe):
+    """Published tables and their conversion into the canonical text of a stream.
 
     Parameters
     ----------
     urls
-        Where the tables are; they may be gzip files or zip archives.
+        Addresses of the tables. They may be gzip files or zip archives.
     is_positive
-        Whether a row is of the positive class.
+        Whether a row belongs to the positive class.
     numbers
-        The columns of numbers, counted from 0.
+        Indices of the numeric columns, counted from 0.
     names
-        The nominal columns.
+        Indices of the categorical columns.
     texts
-        The columns whose words are counted.
+        Indices of the columns whose words are counted.
     members
-        The files to read of each archive, in the order of their rows.
+        The files to read from each zip archive, in the order of their rows; empty for other files.
     delimiter
-        What stands between two fields.
+        Character between two fields.
     n_header
-        Number of lines in front of the rows of each table.
+        Number of lines before the first row of each table.
     keep
         Which rows belong to the stream; all if None.
     order
-        What the rows are sorted by; if None, they stay in the order of the table.
+        Sort key of the rows; if None, they stay in the order of the table.
 
     """
 
@@ -68,52 +67,35 @@ class TableRecipe(PublishedFiles):
     numbers: Sequence[int] = ()
     names: Sequence[int] = ()
     texts: Sequence[int] = ()
-    members: tuple[str, ...] = ()
     delimiter: str = ","
     n_header: int = 0
     keep: Callable[[Row], bool] | None = None
     order: Callable[[Row], int] | None = None
 
-    def canonical_text(self, sources: Sequence[bytes]) -> bytes:
-        """The canonical text, from the contents of the files.
+    def _lines(self, files: Sequence[str]) -> Iterator[str]:
+        rows = [row for file in files for row in self._rows(file)]
+        if self.order is not None:
+            rows.sort(key=self.order)
+        indices: dict[tuple[int, str], int] = {}
+        for row in rows:
+            yield self._line(row, indices)
 
-        Raises
-        ------
-        ValueError
-            If a file is not of the expected form.
-
-        """
-        try:
-            rows = [row for source in sources for row in self._rows(source)]
-            if self.order is not None:
-                rows.sort(key=self.order)
-            indices: dict[tuple[int, str], int] = {}
-            return "".join(self._line(row, indices) for row in rows).encode("ascii")
-        except (IndexError, KeyError, EOFError, OSError, zipfile.BadZipFile, csv.Error) as error:
-            raise ValueError(str(error)) from error
-
-    def _rows(self, source: bytes) -> Iterator[Row]:
-        for table in self._tables(source):
-            lines = io.StringIO(table.decode("utf-8"), newline="")
-            reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
-            for number, row in enumerate(reader):
-                if number >= self.n_header and row and (self.keep is None or self.keep(row)):
-                    yield [field.strip() for field in row]
-
-    def _tables(self, source: bytes) -> list[bytes]:
-        if self.members:
-            with zipfile.ZipFile(io.BytesIO(source)) as archive:
-                return [archive.read(member) for member in self.members]
-        return [gzip.decompress(source) if source.startswith(b"\x1f\x8b") else source]
+    def _rows(self, file: str) -> Iterator[Row]:
+        lines = io.StringIO(file, newline="")
+        reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
+        for number, row in enumerate(reader):
+            if number >= self.n_header and row and (self.keep is None or self.keep(row)):
+                yield [field.strip() for field in row]
 
     def _line(self, row: Row, indices: dict[tuple[int, str], int]) -> str:
+        """Format a row, and add its new categories and words to `indices`."""
         values = {
-            place: float(row[column])
-            for place, column in enumerate(self.numbers, start=1)
-            if row[column] not in ("", "?")
+            index: float(row[column])
+            for index, column in enumerate(self.numbers, start=1)
+            if row[column] not in _MISSING
         }
         counts = collections.Counter(
-            (column, row[column]) for column in self.names if row[column] not in ("", "?")
+            (column, row[column]) for column in self.names if row[column] not in _MISSING
         )
         for column in self.texts:
             counts.update((column, word) for word in words(row[column]))
