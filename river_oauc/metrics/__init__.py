@@ -1,4 +1,4 @@
-"""Exact metrics of a ranking, for streams with rare positives."""
+"""Exact ranking metrics for streams with rare positives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the metrics of a ranking share: they keep every score, and sort when they are asked."""
+"""Base class of the ranking metrics, which store all scores and sort them on demand."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["RankingMetric"]
 
 
 class RankingMetric(metrics.base.BinaryMetric):
-    """A metric of two classes in which only the order of the scores matters.
+    """Base class of binary metrics that depend only on the order of the scores.
 
     Parameters
     ----------
     pos_val
-        Value to treat as "positive". If predictions are dicts, it is also the key under which the
-        score is found; a dict without that key has score 0.
+        Value to treat as "positive". It is also the key of the score in predictions that are dicts;
+        a dict without that key has score 0.
 
     """
 
@@ -47,45 +47,47 @@ class RankingMetric(metrics.base.BinaryMetric):
         Parameters
         ----------
         y_true
-            The label; whatever does not equal `pos_val` is negative.
+            The label. Anything that does not equal `pos_val` is negative.
         y_pred
             The score, or a dict with the score under the key `pos_val`.
         w
-            The importance weight, finite and at least 0. An example of weight 0 is as none.
+            The importance weight, finite and at least 0. An example of weight 0 is ignored.
 
         """
-        score, w = self._checked(y_pred, w)
+        score, w = self._validate(y_pred, w)
         if w:
             self._bag(y_true).add(score, w)
             self._value = None
 
     def revert(self, y_true: object, y_pred: float | dict[Any, float], w: float = 1.0) -> None:
-        """Take an example back that was added with the same label, score and weight."""
-        score, w = self._checked(y_pred, w)
+        """Remove an example that was added with the same label, score and weight."""
+        score, w = self._validate(y_pred, w)
         if w:
             self._bag(y_true).remove(score, w)
             self._value = None
 
     def get(self) -> float:
-        """The value over the examples seen so far."""
+        """Return the value over the examples so far."""
         if self._value is None:
-            self._value = self._compute(self._positives.settle(), self._negatives.settle())
+            self._value = self._compute(
+                self._positives.consolidate(), self._negatives.consolidate()
+            )
         return self._value
 
     @abc.abstractmethod
     def _compute(self, positives: Entries, negatives: Entries) -> float:
-        """The value, from the sorted entries of each class."""
+        """Compute the value from the sorted entries of each class."""
 
     def _bag(self, y_true: object) -> ScoreBag:
         return self._positives if y_true == self.pos_val else self._negatives
 
-    def _checked(self, y_pred: float | dict[Any, float], w: float) -> tuple[float, float]:
-        """Score and weight, or a `ValueError` that says what is wrong with them."""
+    def _validate(self, y_pred: float | dict[Any, float], w: float) -> tuple[float, float]:
+        """Return the score and the weight as floats, or raise a `ValueError`."""
         score = y_pred.get(self.pos_val, 0.0) if isinstance(y_pred, dict) else y_pred
         if not isinstance(score, float):
             score = _as_float(score, "score")
         if score != score:
-            raise ValueError("the score is NaN, which has no place in a ranking")
+            raise ValueError("the score is NaN, which cannot be ranked")
         if w != 1.0:
             w = _as_float(w, "weight")
             if not 0.0 <= w < math.inf:

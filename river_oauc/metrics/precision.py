@@ -1,16 +1,16 @@
-"""What the head of a ranking is worth: average precision, and precision and recall at k."""
+"""Average precision, and precision and recall at k."""
 
 from __future__ import annotations
 
 import numbers
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from river import base
 
-from river_oauc.metrics.bag import Entries, exponent_of, weights_above, weights_of
+from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
+from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
 
 __all__ = [
     "AveragePrecision",
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def average_precision(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
-    """The average precision of the scores of two classes, those of a tie taken together.
+    """Compute the average precision of the scores of two classes. Ties are taken together.
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ def average_precision(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> flo
     0.8333...
 
     """
-    return _average_precision(_sorted(positives), _sorted(negatives))
+    return _average_precision(sorted_entries(positives), sorted_entries(negatives))
 
 
 def precision_at_k(positives: npt.ArrayLike, negatives: npt.ArrayLike, k: int) -> float:
-    """The share of positives among the k highest scores, as `PrecisionAtK` has it.
+    """Compute the proportion of positives among the k highest scores, like `PrecisionAtK`.
 
     Parameters
     ----------
     positives, negatives
         The scores of each class, in any order.
     k
-        How many of the highest to look at.
+        Number of highest scores.
 
     Examples
     --------
@@ -56,24 +56,25 @@ def precision_at_k(positives: npt.ArrayLike, negatives: npt.ArrayLike, k: int) -
     0.6666...
 
     """
-    return _head(_sorted(positives), _sorted(negatives), _checked(k)).precision
+    return _at_k(sorted_entries(positives), sorted_entries(negatives), _validate_k(k))[0]
 
 
 class AveragePrecision(RankingMetric):
-    """Exact average precision, over the whole stream.
+    """Exact average precision.
 
-    Going down the ranking, this is the mean over the positive examples of the precision down to
-    each: the area under the precision-recall curve, without interpolation [^1]. Examples that tie
-    are taken together. It is the same as `sklearn.metrics.average_precision_score`.
+    This is the mean, over the positives, of the precision at their score: the area under the
+    precision-recall curve, without interpolation [^1]. Ties are taken together. The value equals
+    `sklearn.metrics.average_precision_score`.
 
-    Use it beside `ExactROCAUC` where positives are rare and their alarms cost something: one false
-    alarm per hundred negatives hardly moves the AUC, and with one positive in a thousand it leaves
-    one alarm in eleven that is right. Chance gives the share of positives, and not one half: values
-    of streams with different shares do not compare.
+    Use it beside `ExactROCAUC` if positives are rare and false alarms are expensive: a false alarm
+    for every hundredth negative hardly changes the AUC, but with one positive in a thousand only
+    one alarm in eleven is right. A random ranking has the proportion of positives as its value, so
+    streams with different proportions cannot be compared.
 
-    Updates, reverts, weights and memory are those of `ExactROCAUC`. `get` sorts what is new and
-    looks the scores of the positives up in those of the negatives: it takes as long as there at
-    first, and twice as long if few are new. Without positives the value is 0.
+    Updates, reverts, weights and memory are as for `ExactROCAUC`. `get` sorts the new examples and
+    looks up the scores of the positives among those of the negatives; it takes as long as for
+    `ExactROCAUC` the first time, and twice as long if few are new. Without positives the value is
+    0.
 
     Parameters
     ----------
@@ -93,9 +94,9 @@ class AveragePrecision(RankingMetric):
     >>> metric
     AveragePrecision: 83.33%
 
-    It goes wherever river takes a metric, and over the last examples only with `utils.Rolling`:
+    It works wherever river expects a metric:
 
-    >>> from river import datasets, evaluate, linear_model, preprocessing, utils
+    >>> from river import datasets, evaluate, linear_model, preprocessing
 
     >>> model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, AveragePrecision())
@@ -113,31 +114,30 @@ class AveragePrecision(RankingMetric):
 
 
 class _AtK(RankingMetric):
-    """A metric of the k highest scores."""
+    """Base class of the metrics of the k highest scores."""
 
     def __init__(self, k: int = 100, pos_val: base.typing.ClfTarget = True) -> None:
         super().__init__(pos_val)
-        self.k = _checked(k)
+        self.k = _validate_k(k)
 
 
 class PrecisionAtK(_AtK):
-    """Exact share of positives among the k highest scores of the stream.
+    """Exact proportion of positives among the k highest scores.
 
-    Use it where only so many cases can be looked at: if an analyst checks fifty alarms, this is how
-    many of them are worth it.
+    Use it if only k cases can be inspected: if an analyst checks fifty alarms, it is the proportion
+    that was worth checking.
 
-    Where the k-th place is within a tie, the value is what is to be expected if the tied come in
-    random order: so many of them as there is room for, each as positive as they are on average. An
-    example of weight w counts as w examples. While there are fewer than k, all of them count; 0 if
-    there are none.
+    If the k-th score is tied, the value is its expectation over random orders of the tied examples.
+    An example of weight w counts as w examples. With fewer than k examples, all of them count;
+    without examples the value is 0.
 
-    Updates, reverts, weights and memory are those of `ExactROCAUC`. `get` sorts what is new, and
-    then looks at k scores of each class only, or at all if there are weights.
+    Updates, reverts, weights and memory are as for `ExactROCAUC`. `get` sorts the new examples and
+    then needs only k scores of each class, or all scores if there are weights.
 
     Parameters
     ----------
     k
-        How many of the highest scores to look at.
+        Number of highest scores.
     pos_val
         Value to treat as "positive", as for `ExactROCAUC`.
 
@@ -151,13 +151,13 @@ class PrecisionAtK(_AtK):
     >>> for y_true, y_pred in zip([1, 0, 0, 1, 0, 1], [.9, .8, .3, .3, .3, .1]):
     ...     metric.update(y_true, y_pred)
 
-    One of the three that tie at 0.3 is third, and it is positive with probability one third:
+    The third place is shared by three examples, one of them positive, and counts one third:
 
     >>> metric
     PrecisionAtK: 44.44%
     RecallAtK: 44.44%
 
-    Over the last examples only:
+    Over a window:
 
     >>> from river import utils
 
@@ -172,20 +172,20 @@ class PrecisionAtK(_AtK):
     """
 
     def _compute(self, positives: Entries, negatives: Entries) -> float:
-        return _head(positives, negatives, self.k).precision
+        return _at_k(positives, negatives, self.k)[0]
 
 
 class RecallAtK(_AtK):
-    """Exact share of all positives that are among the k highest scores of the stream.
+    """Exact proportion of the positives that are among the k highest scores.
 
-    Use it where only so many cases can be looked at, to know how many slip through. It grows with
-    k, and stays below one if there are more than k positives. Ties, weights and cost are those of
-    `PrecisionAtK`; without positives the value is 0.
+    Use it if only k cases can be inspected, to know how many positives are found. It increases with
+    k, and is below one if there are more than k positives. Ties, weights and cost are as for
+    `PrecisionAtK`. Without positives the value is 0.
 
     Parameters
     ----------
     k
-        How many of the highest scores to look at.
+        Number of highest scores.
     pos_val
         Value to treat as "positive", as for `ExactROCAUC`.
 
@@ -205,54 +205,45 @@ class RecallAtK(_AtK):
     """
 
     def _compute(self, positives: Entries, negatives: Entries) -> float:
-        return _head(positives, negatives, self.k).recall
+        return _at_k(positives, negatives, self.k)[1]
 
 
-def _checked(k: int) -> int:
+def _validate_k(k: int) -> int:
     if not isinstance(k, numbers.Integral) or k < 1:
-        raise ValueError(f"k must be a whole number from 1 on, but it is {k!r}")
+        raise ValueError(f"k must be an integer of at least 1, but it is {k!r}")
     return k
 
 
-def _sorted(scores: npt.ArrayLike) -> Entries:
-    return np.sort(np.asarray(scores, float))
-
-
 def _average_precision(positives: Entries, negatives: Entries) -> float:
-    """The mean over the positives of the precision down to their score."""
+    """Compute the mean over the positives of the precision at their score."""
     if not positives.size:
         return 0.0
-    exponent = exponent_of(positives, negatives)
+    exponent = scale_exponent(positives, negatives)
     scores = positives.real[np.append(True, positives.real[1:] != positives.real[:-1])]
     above, hits = weights_above(positives, scores, exponent)
     alarms = hits + weights_above(negatives, scores, exponent)[1]
-    # A weight may be too small beside the largest one to be seen at all.
+    # Weights that are tiny relative to the largest one may underflow to zero.
     precision = np.divide(hits, alarms, out=np.zeros(hits.size), where=alarms > 0.0)
-    return _share(float((hits - above) @ precision), float(hits[0]))
+    return _ratio(float((hits - above) @ precision), float(hits[0]))
 
 
-class _Head(NamedTuple):
-    precision: float
-    recall: float
-
-
-def _head(positives: Entries, negatives: Entries, k: int) -> _Head:
-    """Precision and recall of the k highest."""
+def _at_k(positives: Entries, negatives: Entries, k: int) -> tuple[float, float]:
+    """Compute precision and recall at k."""
     if not positives.size + negatives.size:
-        return _Head(0.0, 0.0)
-    exponent = exponent_of(positives, negatives)
+        return 0.0, 0.0
+    exponent = scale_exponent(positives, negatives)
     with np.errstate(over="ignore"):
-        # More than there are, if the weights are so small that this is infinite.
+        # Infinite if the weights are tiny, which is right: all examples count then.
         wanted = float(np.ldexp(float(k), -exponent))
 
-    # The score at the k-th place. Without weights it is among the k highest of each class.
+    # Find the k-th highest score. Without weights it is among the k highest of each class.
     weighted = np.iscomplexobj(positives) or np.iscomplexobj(negatives)
     highest = [entries if weighted else entries[-k:] for entries in (positives, negatives)]
     scores = np.concatenate([entries.real for entries in highest])
-    weights = np.concatenate([weights_of(entries, exponent) for entries in highest])
+    weights = np.concatenate([scaled_weights(entries, exponent) for entries in highest])
     order = np.argsort(scores)[::-1]
-    place = int(np.searchsorted(np.cumsum(weights[order]), wanted))
-    threshold = scores[order[min(place, order.size - 1)]]
+    position = int(np.searchsorted(np.cumsum(weights[order]), wanted))
+    threshold = scores[order[min(position, order.size - 1)]]
 
     hits, hits_and_tied = map(float, weights_above(positives, threshold, exponent))
     false, false_and_tied = map(float, weights_above(negatives, threshold, exponent))
@@ -260,12 +251,12 @@ def _head(positives: Entries, negatives: Entries, k: int) -> _Head:
     tied_hits = hits_and_tied - hits
     tied = tied_hits + false_and_tied - false
     if tied > 0.0:
-        # As many of the tied as there is room for, each as positive as they are on average.
+        # The remaining places go to the tied examples, in proportion.
         hits += max(taken - hits - false, 0.0) * tied_hits / tied
-    total = float(weights_of(positives, exponent).sum())
-    # Rounding may let the part exceed the whole.
-    return _Head(_share(hits, taken), _share(hits, total))
+    total = float(scaled_weights(positives, exponent).sum())
+    return _ratio(hits, taken), _ratio(hits, total)
 
 
-def _share(part: float, whole: float) -> float:
-    return min(part / whole, 1.0) if whole > 0.0 else 0.0
+def _ratio(part: float, total: float) -> float:
+    # Rounding must not make the ratio exceed one.
+    return min(part / total, 1.0) if total > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""The exact area under the ROC curve of a stream, all of it or its beginning."""
+"""Exact area under the ROC curve, full or partial."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import numpy as np
 import numpy.typing as npt
 from river import base
 
-from river_oauc.metrics.bag import Entries, exponent_of, weights_above, weights_of
+from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
+from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
 
 __all__ = ["ExactROCAUC", "PartialROCAUC", "exact_auc"]
 
 
 def exact_auc(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
-    """The AUC of the scores of two classes, a tie counting one half.
+    """Compute the AUC of the scores of two classes. Ties count one half.
 
     Parameters
     ----------
     positives, negatives
-        The scores of each class, in any order. If one is empty, the AUC is one half.
+        The scores of each class, in any order. If a class is empty, the AUC is one half.
 
     Examples
     --------
@@ -27,49 +28,48 @@ def exact_auc(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
     0.75
 
     """
-    return _auc(np.sort(np.asarray(positives, float)), np.sort(np.asarray(negatives, float)))
+    return _auc(sorted_entries(positives), sorted_entries(negatives))
 
 
 class ExactROCAUC(RankingMetric):
-    """Exact area under the ROC curve, over the whole stream.
+    """Exact area under the ROC curve (AUC).
 
-    This is the share of the (positive, negative) pairs in which the positive example has the
-    higher score, a tie counting one half [^1][^2]. Only the order of the scores matters: they need
-    not be probabilities, and may be infinite. With importance weights, each pair weighs as much
-    as the product of its two examples' weights.
+    This is the proportion of (positive, negative) pairs in which the positive example has the
+    higher score; ties count one half [^1][^2]. Only the order of the scores matters: they need not
+    be probabilities and may be infinite. With importance weights, the weight of a pair is the
+    product of the weights of its two examples.
 
-    Use it to compare or to tune models. `metrics.ROCAUC` reads the curve at ten thresholds spread
-    over [0, 1] and joins the dots, which is only right if the scores fill that interval. A model
-    of rare positives keeps nearly all its probabilities below the second threshold: on a stream
-    with 0.5 % positives, a logistic regression read 0.554 there when its exact AUC was 0.858. The
-    price of exactness is memory: all scores are kept. Wrap the metric in `utils.Rolling` if the
-    stream does not end.
+    Use it to compare or to tune models. `metrics.ROCAUC` approximates the curve by ten thresholds
+    in [0, 1], which is only accurate if the scores fill that interval. If positives are rare,
+    nearly all probabilities are below the second threshold: on a stream with 0.5 % positives, it
+    reported 0.554 for a logistic regression whose exact AUC was 0.858. The price of exactness is
+    memory, because all scores are stored. Wrap the metric in `utils.Rolling` for endless streams.
 
-    While one of the classes is missing there are no pairs, nothing is known, and the value is
-    0.5, the level of chance. `metrics.ROCAUC` says 0 then, as if the model ranked at its worst.
+    While one of the classes is missing, the value is 0.5, the AUC of a random ranking.
+    `metrics.ROCAUC` is 0 then, the AUC of the worst ranking.
 
-    An update takes about half a microsecond and stores 8 to 9 bytes; in a class that has seen a
-    weight other than one, a microsecond and 16 to 17 bytes. `get` sorts what came since the last
-    `get`, merges it into what was sorted before, and looks the scores of the rarer class up in
-    those of the other. For a million scores, one in ten positive, that is some 30 ms at first and
-    10 ms if few are new (160 and 30 with weights), and room for a copy or two. The value is kept
+    An update takes about half a microsecond and 8 to 9 bytes; once a class has a weight other than
+    one, a microsecond and 16 to 17 bytes. `get` sorts the examples since the last `get`, merges
+    them with the others, and looks up the scores of the rarer class among those of the other. For
+    a million scores, 10 % of them positive, this takes about 30 ms the first time and 10 ms if few
+    are new (160 and 30 ms with weights), and memory for one or two copies. The value is cached
     until the next update or revert.
 
-    Without weights the arithmetic is exact, and the result the correctly rounded quotient. With
-    weights it is right up to the rounding of sums.
+    Without weights the arithmetic is exact and the result is correctly rounded. With weights it is
+    exact up to rounding errors of sums.
 
-    A revert undoes an update of the same label, score and weight. It takes one to two microseconds,
-    amortised, and the memory stays below about twice what the remaining examples need, plus some 30
-    kilobytes. Reverting what was never added is a `ValueError`. To look for each example at once
-    would cost a search, so the error may come later than the mistake: at the next `get`, or at a
-    revert that has to clean up or finds fewer examples than reverts. The reverts without an update
-    are forgotten then and all others are done, so the metric goes on as if they had not been made.
+    A revert undoes an update with the same label, score and weight. It takes one to two
+    microseconds, amortised; memory stays below about twice what the remaining examples need, plus
+    30 kilobytes. Reverting an example that was never added is a `ValueError`. Since the example is
+    not searched for immediately, the error may be raised later: by the next `get`, or by a later
+    revert. The unmatched reverts are then discarded, all others are carried out, and the metric can
+    be used further.
 
     Parameters
     ----------
     pos_val
-        Value to treat as "positive". If predictions are dicts, it is also the key under which the
-        score is found; a dict without that key has score 0.
+        Value to treat as "positive". It is also the key of the score in predictions that are dicts;
+        a dict without that key has score 0.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ExactROCAUC(RankingMetric):
     ROCAUC: 87.50%
     ExactROCAUC: 75.00%
 
-    Scores that rank just as well but do not fill the unit interval change the first value, and
+    Scores that do not fill the unit interval, but have the same order, change the first value and
     not the second:
 
     >>> metric = metrics.ROCAUC() + ExactROCAUC()
@@ -101,7 +101,7 @@ class ExactROCAUC(RankingMetric):
     ROCAUC: 50.00%
     ExactROCAUC: 75.00%
 
-    It goes wherever river takes a metric:
+    It works wherever river expects a metric:
 
     >>> from river import datasets, evaluate, linear_model, preprocessing
 
@@ -112,7 +112,7 @@ class ExactROCAUC(RankingMetric):
     ROCAUC: 95.07%
     ExactROCAUC: 95.34%
 
-    The value over the last examples only:
+    The AUC over a window:
 
     >>> from river import utils
 
@@ -138,26 +138,25 @@ class ExactROCAUC(RankingMetric):
 
 
 class PartialROCAUC(RankingMetric):
-    """Exact area under the ROC curve up to a false-positive rate, over the whole stream.
+    """Exact area under the ROC curve up to a false positive rate.
 
-    Use it where only the head of the ranking will ever be looked at: of a million transactions a
-    day, nobody checks those below the first thousand, and what happens there should not count.
+    Use it if only the top of the ranking matters: of a million transactions a day, nobody checks
+    more than the first thousand, and the order of the others is irrelevant.
 
-    By default the area is standardised [^1]: 1 is a perfect head, 0.5 is chance, as in
-    `sklearn.metrics.roc_auc_score(max_fpr=...)`. It is mapped linearly: chance has the area
-    `max_fpr² / 2`, perfection has `max_fpr`. Within a tie the curve is a straight line, and is cut
-    at `max_fpr` wherever that falls.
+    By default the area is standardised [^1], as in `sklearn.metrics.roc_auc_score(max_fpr=...)`:
+    a random ranking, whose area is `max_fpr² / 2`, has the value 0.5, and a perfect one, whose area
+    is `max_fpr`, has 1. Ties are interpolated linearly, also at `max_fpr`.
 
-    Updates, reverts, weights and memory are those of `ExactROCAUC`. `get` sorts what is new and
-    looks the scores of the positives up in those of the negatives. While one of the classes is
-    missing the value is that of chance.
+    Updates, reverts, weights and memory are as for `ExactROCAUC`. `get` sorts the new examples and
+    looks up the scores of the positives among those of the negatives. While one of the classes is
+    missing, the value is that of a random ranking.
 
     Parameters
     ----------
     max_fpr
-        The false-positive rate up to which the curve counts, above 0 and at most 1.
+        The largest false positive rate, above 0 and at most 1.
     standardized
-        Whether to say 0.5 for chance and 1 for perfection; if not, the value is the mere area.
+        Whether to standardise the area.
     pos_val
         Value to treat as "positive", as for `ExactROCAUC`.
 
@@ -167,7 +166,7 @@ class PartialROCAUC(RankingMetric):
     >>> from river import metrics
     >>> from river_oauc.metrics import ExactROCAUC, PartialROCAUC
 
-    The highest score is a positive, and the other positive is lost among the negatives:
+    One positive has the highest score, and the other one is among the negatives:
 
     >>> metric = ExactROCAUC() + PartialROCAUC(max_fpr=0.2)
 
@@ -208,23 +207,23 @@ class PartialROCAUC(RankingMetric):
 
 
 def _auc(positives: Entries, negatives: Entries) -> float:
-    """The share of the pairs that are in the right order, from sorted entries."""
+    """Compute the proportion of correctly ordered pairs from sorted entries."""
     few, many = sorted((positives, negatives), key=len)
     if not few.size:
         return 0.5
 
-    # Entries of `many` below a score count twice in these, and those that tie with it once.
+    # In the sum of the two, entries of `many` below a score count twice and ties once.
     left = np.searchsorted(many.real, few.real)
     right = np.searchsorted(many.real, few.real, side="right")
 
     below: float
     pairs: float
     if np.iscomplexobj(few) or np.iscomplexobj(many):
-        weights = weights_of(few, exponent_of(few))
-        cumulated = np.concatenate(([0.0], np.cumsum(weights_of(many, exponent_of(many)))))
-        pairs = 2.0 * float(weights.sum() * cumulated[-1])
-        # Rounding may let the part exceed the whole.
-        below = min(float(weights @ (cumulated[left] + cumulated[right])), pairs)
+        weights = scaled_weights(few, scale_exponent(few))
+        cumulative = np.concatenate(([0.0], np.cumsum(scaled_weights(many, scale_exponent(many)))))
+        pairs = 2.0 * float(weights.sum() * cumulative[-1])
+        # Rounding must not make the proportion exceed one.
+        below = min(float(weights @ (cumulative[left] + cumulative[right])), pairs)
     else:
         pairs = 2 * few.size * many.size
         below = int(left.sum() + right.sum())
@@ -232,17 +231,17 @@ def _auc(positives: Entries, negatives: Entries) -> float:
 
 
 def _area(positives: Entries, negatives: Entries, max_fpr: float) -> float:
-    """The area under the ROC curve up to a false-positive rate."""
-    weights = weights_of(positives, exponent_of(positives))
-    exponent = exponent_of(negatives)
+    """Compute the area under the ROC curve up to a false positive rate."""
+    weights = scaled_weights(positives, scale_exponent(positives))
+    exponent = scale_exponent(negatives)
     start, end = weights_above(negatives, positives.real, exponent)
-    total = weights_of(negatives, exponent).sum()
+    total = scaled_weights(negatives, exponent).sum()
     limit = max_fpr * total
-    # A positive example lifts the curve from the false positives above it on. While those that tie
-    # with it come in, the curve rises evenly.
+    # Each positive raises the curve to the right of the false positives above it. Across the
+    # negatives that tie with it, the curve rises linearly.
     rising = np.clip(limit, start, end) - start
     ties = end - start
     ramp = np.divide(rising**2, 2.0 * ties, out=np.zeros(ties.size), where=ties > 0.0)
     area = float(weights @ (ramp + np.maximum(limit - end, 0.0)) / (weights.sum() * total))
-    # Rounding may let the part exceed the whole.
+    # Rounding must not make the area exceed that of a perfect ranking.
     return min(area, max_fpr)
