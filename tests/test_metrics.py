@@ -186,13 +186,6 @@ def test_a_tie_at_k_counts_its_expectation(pairs, k):
 
 
 @every_metric
-@given(examples=examples_of(st.integers(0, 4).map(float)))
-def test_an_integer_weight_repeats_an_example(make, plain, examples):
-    repeated = [(y, s, 1.0) for y, s, w in examples for _ in range(int(w))]
-    assert filled(make(), examples).get() == approx(filled(make(), repeated).get())
-
-
-@every_metric
 @pytest.mark.parametrize("exponent", [-1074, -1000, 1000])
 def test_weights_of_any_size(make, plain, exponent):
     examples = random_examples(60, 3, 0.3)
@@ -258,13 +251,11 @@ def test_any_real_number_is_a_label_a_score_and_a_weight(convert):
         (np.float32("nan"), 1.0, "score is NaN"),
         ({False: 0.5, True: math.nan}, 1.0, "score is NaN"),
         ("0.5", 1.0, "score must be a real number, but it is '0.5'"),
-        (None, 1.0, "score must be a real number, but it is None"),
         ({True: 1j}, 1.0, "score must be a real number, but it is 1j"),
         (0.5, math.nan, "weight must be finite and at least 0, but it is nan"),
         (0.5, math.inf, "weight must be finite and at least 0, but it is inf"),
         (0.5, -1, "weight must be finite and at least 0, but it is -1"),
         (0.5, "2", "weight must be a real number, but it is '2'"),
-        (0.5, None, "weight must be a real number, but it is None"),
     ],
 )
 def test_bad_input_leaves_no_trace(method, score, w, message):
@@ -354,9 +345,7 @@ def test_an_impossible_revert_is_refused_immediately(n, y, w):
     name = "positive" if y else "negative"
     with pytest.raises(ValueError, match=f"{name} example of score 0.5 and weight {w}, which"):
         metric.revert(y, 0.5, w)
-    if n:
-        assert pickle.dumps(metric) == before
-    assert metric.get() == filled(ExactROCAUC(), random_examples(n, 1)).get()
+    assert pickle.dumps(metric) == before
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -470,17 +459,6 @@ def test_progressive_validation_of_a_classifier():
     for step in evaluate.iter_progressive_val_score(stream, model, both, step=100):
         expected = [float(plain(examples[: step["Step"]])) for plain in ours.values()]
         assert both.get()[1:] == pytest.approx(expected, abs=1e-12)
-
-
-def test_progressive_validation_of_an_anomaly_detector():
-    detector = anomaly.HalfSpaceTrees(n_trees=3, height=4, window_size=50, seed=1)
-    stream = [({"a": math.sin(i), "b": float(i % 97 == 0)}, i % 97 == 0) for i in range(500)]
-    examples, reference = [], detector.clone()
-    for x, y in stream:
-        examples.append((y, reference.score_one(x), 1.0))
-        reference.learn_one(x)
-    value = evaluate.progressive_val_score(stream, detector, ExactROCAUC()).get()
-    assert value == float(pairwise_auc(examples))
 
 
 def test_works_with_what_rocauc_works_with():
