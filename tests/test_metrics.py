@@ -435,12 +435,6 @@ def test_copies_and_clones_are_independent(make, plain, duplicate, weighted):
     assert metric.bigger_is_better and not metric.requires_labels and metric.works_with_weights
 
 
-def test_repr_and_comparison():
-    worse = filled(ExactROCAUC("a"), [("a", 0.4, 1.0), ("b", 0.4, 3.0), ("b", 0.3, 1.0)])
-    assert repr(worse) == str(worse) == "ExactROCAUC: 62.50%"
-    assert filled(worse.clone(), [("a", 0.4, 1.0), ("b", 0.3, 1.0)]) > worse
-
-
 def test_progressive_validation_of_a_classifier():
     model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     examples, reference = [], model.clone()
