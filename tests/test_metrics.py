@@ -205,9 +205,11 @@ def test_weights_far_apart_or_in_one_class_only(make, plain):
 @pytest.mark.parametrize("seed", range(30))
 def test_rounding_does_not_leave_the_unit_interval(seed):
     weights = np.random.default_rng(seed).exponential(size=300).tolist()
-    perfect = filled(ExactROCAUC(), [(i < 5, -i, w) for i, w in enumerate(weights)]).get()
-    worst = filled(ExactROCAUC(), [(i >= 5, -i, w) for i, w in enumerate(weights)]).get()
-    assert 1 - 1e-13 < perfect <= 1.0 and 0.0 <= worst < 1e-13
+    best, worst = ([((i < 5) is y, -i, w) for i, w in enumerate(weights)] for y in (True, False))
+    area = PartialROCAUC(0.1, standardized=False)
+    for metric, most in ((ExactROCAUC(), 1.0), (AveragePrecision(), 1.0), (area, 0.1)):
+        assert most - 1e-13 < filled(metric, best).get() <= most
+    assert 0.0 <= filled(ExactROCAUC(), worst).get() < 1e-13
 
 
 @every_metric
@@ -377,8 +379,7 @@ def test_more_reverts_than_updates():
     # updates while the error, and all that its traceback refers to, is still in memory.
     with pytest.raises(ValueError, match="positive example of score 0.4") as error:
         metric.revert(True, 0.3)
-    filled(metric, [(True, 0.2, 1.0), (False, 0.2, 1.0)])
-    assert metric.get() == 0.75
+    assert filled(metric, [(True, 0.2, 1.0), (False, 0.2, 1.0)]).get() == 0.75
     del error
 
 
@@ -408,9 +409,9 @@ def test_an_interrupted_get_can_be_repeated(monkeypatch):
         patch.setattr(np, "concatenate", interrupt)
         with pytest.raises(KeyboardInterrupt) as interruption:
             metric.get()
+    metric.update(True, 0.3)
     # An interactive session keeps the traceback, and all that its frames refer to.
     assert interruption.tb is not None
-    metric.update(True, 0.3)
     assert metric.get() == float(pairwise_auc([*examples, (True, 0.3, 1.0)]))
 
 
@@ -487,8 +488,7 @@ def test_memory_of_a_window_does_not_grow(weighted, width):
         rolling.update(*example)
         if i % 500 == 0:
             largest = max(largest, len(pickle.dumps(rolling.obj)))
-    constant = 2 * 2 * 8 * river_oauc.metrics.bag._MIN_BACKLOG + 2000
-    assert largest < 2 * width * 5000 + constant
+    assert largest < 2 * width * 5000 + 2 * 2 * 8 * river_oauc.metrics.bag._MIN_BACKLOG + 2000
 
 
 @pytest.mark.slow
