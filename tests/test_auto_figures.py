@@ -17,8 +17,8 @@ from river.datasets import synth
 
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.streams.command import examples_of
-from river_oauc.experiments.streams.progress import auc, auc_in_windows, follow
+from benchmarks.streams.command import examples_of
+from benchmarks.streams.progress import auc, auc_in_windows, follow
 
 pytestmark = pytest.mark.slow
 needs_data = pytest.mark.skipif(

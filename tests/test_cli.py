@@ -10,9 +10,9 @@ import pytest
 
 import river_oauc
 import river_oauc_command
-from river_oauc.experiments import cli
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.compare import command as compare
+from river_oauc.cli import main as cli
+from river_oauc.cli.main import main
+from river_oauc.cli.compare import command as compare
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def test_importing_the_package_imports_none_of_the_extra() -> None:
 def test_without_the_extra(package: str, arguments: list[str]) -> None:
     done = run_python(
         f"import sys; sys.modules[{package!r}] = None\n"
-        f"from river_oauc.experiments.cli import main\n"
+        f"from river_oauc.cli.main import main\n"
         f"sys.exit(main({arguments!r}))"
     )
     assert done.returncode == 2

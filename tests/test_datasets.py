@@ -37,7 +37,7 @@ from river_oauc.datasets import (
     lzw,
     recipes,
 )
-from river_oauc.experiments import cli
+from river_oauc.cli import main as cli
 
 DATA = os.environ.get("RIVER_OAUC_DATA")
 if DATA is not None and os.path.isdir(os.path.join(DATA, "datasets")):

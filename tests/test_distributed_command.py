@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from test_cli import run_python
 
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.distributed_command import write_table
+from river_oauc.cli.main import main
+from benchmarks.distributed import write_table
 from river_oauc.metrics import ExactROCAUC
 
 
@@ -70,7 +70,7 @@ def test_two_processes_are_faster_and_memory_is_bounded(capsys: pytest.CaptureFi
 def test_without_the_extra() -> None:
     done = run_python(
         "import sys; sys.modules['dask'] = None\n"
-        "from river_oauc.experiments.cli import main\n"
+        "from river_oauc.cli.main import main\n"
         "sys.exit(main(['distributed']))"
     )
     assert (done.returncode, done.stdout) == (2, "")

@@ -14,11 +14,11 @@ from hypothesis.extra import numpy as hnp
 
 from river_oauc import OAUCM
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.paper import protocol
-from river_oauc.experiments.paper.grids.oauc import OAUCMStack
-from river_oauc.experiments.paper.grids.stack import Stack
-from river_oauc.experiments.paper.methods import TABLES, Method, powers
-from river_oauc.experiments.paper.protocol import (
+from benchmarks.paper import protocol
+from benchmarks.paper.grids.oauc import OAUCMStack
+from benchmarks.paper.grids.stack import Stack
+from benchmarks.paper.methods import TABLES, Method, powers
+from benchmarks.paper.protocol import (
     N_FOLDS,
     PAPER_RUNS,
     Cell,

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.paper.figures import draw_dots
-from river_oauc.experiments.paper.methods import TABLES
-from river_oauc.experiments.paper.protocol import Cell, Outcome
-from river_oauc.experiments.paper.report import to_csv, to_markdown
-from river_oauc.experiments.paper.reported import SOURCES, reported
-from river_oauc.experiments.paper.significance import holm, paired_tests
-from river_oauc.experiments.paper.summary import Summary, describe, summarise
-from river_oauc.experiments.rank_diagram import draw_ranks
-from river_oauc.experiments.ranking import Ranking, rank
+from benchmarks.paper.figures import draw_dots
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.protocol import Cell, Outcome
+from benchmarks.paper.report import to_csv, to_markdown
+from benchmarks.paper.reported import SOURCES, reported
+from benchmarks.paper.significance import holm, paired_tests
+from benchmarks.paper.summary import Summary, describe, summarise
+from benchmarks.rank_diagram import draw_ranks
+from benchmarks.ranking import Ranking, rank
 
 TABLE = TABLES["linear"]()
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from river_oauc.datasets.files import replace_file
-from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.paper import protocol
-from river_oauc.experiments.paper.methods import TABLES, Table
-from river_oauc.experiments.paper.protocol import Cell, Outcome
-from river_oauc.experiments.paper.results import ResultsFile, header
+from river_oauc.cli.console.errors import UserError
+from benchmarks.paper import protocol
+from benchmarks.paper.methods import TABLES, Table
+from benchmarks.paper.protocol import Cell, Outcome
+from benchmarks.paper.results import ResultsFile, header
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.experiments.examples import examples_of
-from river_oauc.experiments.streams.progress import auc, auc_in_windows, follow, outcome_of
-from river_oauc.experiments.streams.rivals import MODELS
+from benchmarks.examples import examples_of
+from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
+from benchmarks.streams.rivals import MODELS
 from river_oauc.metrics import average_precision
 
 # How much of each stream.

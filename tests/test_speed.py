@@ -9,10 +9,10 @@ import pytest
 from river import base, metrics
 from threadpoolctl import threadpool_info
 
-from river_oauc.experiments import speed
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.models import CONTENDERS, Contender, contenders
-from river_oauc.experiments.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
+from benchmarks import speed
+from river_oauc.cli.main import main
+from river_oauc.cli.models import CONTENDERS, Contender, contenders
+from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 
 
 class Fake(base.Classifier):

@@ -31,22 +31,22 @@ from sklearn.metrics import roc_auc_score
 from river_oauc.datasets import DatasetError
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.datasets.tables import TableRecipe
-from river_oauc.experiments import cli
-from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.figure import DARK, LIGHT
-from river_oauc.experiments.examples import examples_of
-from river_oauc.experiments.streams.board import Board
-from river_oauc.experiments.streams.figures import draw_distances
-from river_oauc.experiments.streams.progress import (
+from river_oauc.cli import main as cli
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.figure import DARK, LIGHT
+from benchmarks.examples import examples_of
+from benchmarks.streams.board import Board
+from benchmarks.streams.figures import draw_distances
+from benchmarks.streams.progress import (
     Outcome,
     auc,
     auc_in_windows,
     outcome_of,
 )
-from river_oauc.experiments.streams.report import to_csv, to_markdown
-from river_oauc.experiments.streams.results import Cell
-from river_oauc.experiments.streams.rivals import MODELS
-from river_oauc.experiments.streams.summary import Best, Group
+from benchmarks.streams.report import to_csv, to_markdown
+from benchmarks.streams.results import Cell
+from benchmarks.streams.rivals import MODELS
+from benchmarks.streams.summary import Best, Group
 
 scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_size=60).filter(
     lambda pairs: len({y for _, y in pairs}) == 2

@@ -18,13 +18,13 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from river_oauc.datasets import BENCHMARKS, DatasetError
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.paper import command as tables
-from river_oauc.experiments.paper import workers
-from river_oauc.experiments.paper.methods import TABLES, Table
-from river_oauc.experiments.paper.protocol import Cell, Outcome, run_cell
-from river_oauc.experiments.paper.workers import run_cells
+from river_oauc.cli.main import main
+from river_oauc.cli.console.errors import UserError
+from benchmarks.paper import command as tables
+from benchmarks.paper import workers
+from benchmarks.paper.methods import TABLES, Table
+from benchmarks.paper.protocol import Cell, Outcome, run_cell
+from benchmarks.paper.workers import run_cells
 
 # `segment` needs no file but river's own.
 SMALL = ["--datasets", "segment", "--methods", "perceptron", "pa-i"]
@@ -34,7 +34,7 @@ FILES = ["linear-ranks.png", "linear-results.jsonl", "linear.csv", "linear.md", 
 
 
 def command(*arguments: str) -> list[str]:
-    program = "import sys; from river_oauc.experiments.cli import main; sys.exit(main())"
+    program = "import sys; from river_oauc.cli.main import main; sys.exit(main())"
     return [sys.executable, "-c", program, "tables", *arguments]
 
 

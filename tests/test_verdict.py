@@ -20,11 +20,11 @@ from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.compare.curves import draw_curves
-from river_oauc.experiments.compare.race import Run
-from river_oauc.experiments.compare.report import verdict
-from river_oauc.experiments.compare.verdict import (
+from river_oauc.cli.main import main
+from river_oauc.cli.compare.curves import draw_curves
+from river_oauc.cli.compare.race import Run
+from river_oauc.cli.compare.report import verdict
+from river_oauc.cli.compare.verdict import (
     BLOCKS,
     CONFIDENCE,
     Standing,
@@ -33,7 +33,7 @@ from river_oauc.experiments.compare.verdict import (
     standings,
     windows,
 )
-from river_oauc.experiments.models import ARF, CONTENDERS, Contender
+from river_oauc.cli.models import ARF, CONTENDERS, Contender
 
 Example = tuple[dict[str, Any], bool]
 

@@ -1,0 +1,168 @@
+"""`river-oauc tables`: the paper's tables, computed here and set beside the paper's."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import pathlib
+
+from rich.console import Console
+
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.published import check_directory_variable
+from river_oauc.cli.console.names import known_names
+from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.protocol import PAPER_RUNS, Cell
+from benchmarks.paper.report import to_csv, to_markdown
+from benchmarks.paper.results import ResultsFile
+from benchmarks.paper.summary import Summary, summarise
+from benchmarks.paper.workers import run_cells
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_OUT = pathlib.Path("river-oauc-tables")
+# As many as anyone has patience for.
+MAX_RUNS = 1_000
+# More would bring the machine down, and not be any faster.
+MAX_JOBS = 4 * (os.cpu_count() or 1)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `river-oauc tables` takes."""
+    parser.description = (
+        "Compute one of the paper's tables by its protocol and set it beside the paper's figures. "
+        "Every finished run is kept in a file: stopped or killed, the same command goes on where "
+        "it was."
+    )
+    parser.add_argument("table", choices=list(TABLES), help="which table: %(choices)s")
+    parser.add_argument("--datasets", nargs="+", metavar="SET", help="which sets (default: all)")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="METHOD",
+        help="which methods (default: all): "
+        + "; ".join(
+            f"{name}: {', '.join(method.name for method in make().methods)}"
+            for name, make in TABLES.items()
+        ),
+    )
+    parser.add_argument(
+        "--runs",
+        type=functools.partial(positive_int, at_most=MAX_RUNS),
+        default=PAPER_RUNS,
+        metavar="N",
+        help=f"how many runs: five make a partition (default: {PAPER_RUNS}, as in the paper)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=functools.partial(positive_int, at_most=MAX_JOBS),
+        default=1,
+        metavar="N",
+        help="number of processes (default: 1)",
+    )
+    parser.add_argument(
+        "--grid-step",
+        type=positive_int,
+        metavar="N",
+        help="tune over every N-th power of 2 of the paper's grids (default: "
+        + ", ".join(f"{name} {make().grid_step}" for name, make in TABLES.items())
+        + ")",
+    )
+    parser.add_argument(
+        "--out",
+        type=pathlib.Path,
+        default=DEFAULT_OUT,
+        metavar="DIR",
+        help=f"where results, tables and figures go (default: {DEFAULT_OUT})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is missing, then write the tables and the figures."""
+    make = TABLES[args.table]
+    table = make(args.grid_step) if args.grid_step else make()
+    datasets = known_names("set", args.datasets, BENCHMARKS)
+    methods = known_names("method", args.methods, [method.name for method in table.methods])
+    check_directory_variable()
+    out = args.out.absolute()
+    if not next(path for path in (out, *out.parents) if path.exists()).is_dir():
+        # It cannot be made, and the system says why: now, and not after a download.
+        args.out.mkdir(parents=True)
+    for name in datasets:
+        # Before several processes try to.
+        if not (dataset := BENCHMARKS[name]()).is_downloaded:
+            dataset.download()
+    args.out.mkdir(parents=True, exist_ok=True)
+
+    console = Console()
+    cells = [
+        Cell(dataset, method, run)
+        for dataset in datasets
+        for run in range(args.runs)
+        for method in methods
+    ]
+    with ResultsFile(args.out / f"{table.name}-results.jsonl", table) as results:
+        missing = [cell for cell in cells if cell not in results.outcomes]
+        if len(missing) < len(cells):
+            say(console, f"{len(cells) - len(missing):,} of {len(cells):,} runs are there already")
+        with progress_bar("running") as progress:
+            # The larger a set, the longer it takes.
+            sizes = {cell: BENCHMARKS[cell.dataset].facts.n_samples for cell in missing}
+            task = progress.add_task("", total=sum(sizes.values()))
+            for cell, outcome in run_cells(table, missing, args.jobs):
+                results.add(cell, outcome)
+                progress.advance(task, sizes[cell])
+        summary = summarise(table, datasets, methods, args.runs, results.outcomes)
+
+    print_table(console, _rows(summary))
+    say(console, _legend(summary), style="dim")
+    for path in _write(summary, args.out):
+        say(console, f"{path}")
+    return 0
+
+
+def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
+    """Write the tables and the figures; returns the files."""
+    # Heavy, and of no use to the other commands.
+    from benchmarks.paper.figures import draw_dots
+    from benchmarks.rank_diagram import draw_ranks
+
+    name = summary.table.name
+    contents = {
+        f"{name}.md": to_markdown(summary).encode(),
+        f"{name}.csv": to_csv(summary).encode(),
+        f"{name}.png": draw_dots(summary),
+    }
+    if summary.ranking:
+        contents[f"{name}-ranks.png"] = draw_ranks(
+            summary.ranking, f"Average rank by AUC, the {name} table: 1 is best"
+        )
+    for file, content in contents.items():
+        replace_file(directory / file, content)
+    return [directory / file for file in contents]
+
+
+def _rows(summary: Summary) -> list[list[str]]:
+    """The means, below each of them the paper's, and the average ranks."""
+    rows = [["AUC in %", *summary.methods]]
+    for dataset in summary.datasets:
+        entries = [summary.entries[dataset, method] for method in summary.methods]
+        rows.append([dataset, *(f"{entry.mean:.2f}" for entry in entries)])
+        paper = (f"{entry.paper.mean:.2f}" if entry.paper else "–" for entry in entries)
+        rows.append(["  paper", *paper])
+    if summary.ranking:
+        ranks = summary.ranking.ranks
+        rows.append(["rank", *(f"{ranks[method]:.2f}" for method in summary.methods)])
+    return rows
+
+
+def _legend(summary: Summary) -> str:
+    table = summary.table
+    grids = "the paper's grids"
+    if table.grid_step > 1:
+        grids = f"one in {table.grid_step} powers of 2 of {grids}"
+    limit = f", at most {table.max_examples:,} examples learned" if table.max_examples else ""
+    return f"Means of {summary.n_runs} runs, tuned over {grids}{limit}."
