@@ -12,7 +12,9 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a benchmark and return its exit code; see `run_program`."""
-    return run_program("benchmarks", "How the figures of the README were made.", _commands, argv)
+    return run_program(
+        "python -m benchmarks", "How the figures of the README were made.", _commands, argv
+    )
 
 
 def _commands() -> Iterable[tuple[str, Command, str]]:

@@ -1,4 +1,4 @@
-"""`river-oauc distributed`: how much faster two processes learn from a table than one."""
+"""`python -m benchmarks distributed`: time to learn a table with one and two processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from rich.console import Console
 
-from river_oauc.base import OnlineAUCClassifier
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import CONTENDERS
@@ -25,23 +24,23 @@ ROWS = 2_000_000
 FEATURES = 20
 PARTITIONS = 40
 ROUNDS = 3
-# How many processes learn, in each round one after the other.
+# Sizes of the clusters, which take turns.
 PROCESSES = (1, 2)
 
 _MEBIBYTE = 2**20
 
 
 class Measurement(typing.NamedTuple):
-    """What learning a table took.
+    """Time and memory to learn a table.
 
     Parameters
     ----------
     seconds
-        In the fastest round.
+        Time of the fastest round.
     memory
-        Bytes that a worker had at most, looked at twice per second.
+        Peak memory of a worker in bytes, sampled twice per second.
     memory_before
-        Bytes that it had before the first row.
+        Its memory before the first row.
 
     """
 
@@ -57,10 +56,10 @@ def write_table(
     n_partitions: int,
     on_progress: Callable[[], object] = lambda: None,
 ) -> int:
-    """Write a table in Parquet, a file per partition; returns the bytes of one in memory.
+    """Write a Parquet table, a file per partition, and return the bytes of one in memory.
 
-    Three rows in ten are positive, with means so much higher that the classes stand one standard
-    deviation apart. The labels are the column `y`.
+    30 % of the rows are positive, and the class means are one standard deviation apart. The column
+    `y` holds the labels.
     """
     import pandas as pd
 
@@ -80,26 +79,25 @@ def write_table(
 
 def measure(
     directory: pathlib.Path,
-    model: OnlineAUCClassifier,
+    model: typing.Any,
     rounds: int,
     on_progress: Callable[[], object] = lambda: None,
 ) -> dict[int, Measurement]:
-    """What learning a table takes, by the number of processes.
+    """Return time and memory to learn a table, by number of processes.
 
-    All clusters wait, with everything imported, and take turns, so that a disturbance of the
-    machine falls on everyone. Starting them is not counted, nor the first two partitions, which
-    each of them learns to warm up.
+    All clusters are started first, import the package and learn two partitions, which is not timed.
+    They then take turns, so that a disturbance of the machine affects all of them.
 
     Parameters
     ----------
     directory
-        Where the table is.
+        The table.
     model
-        What learns it.
+        The untrained learner.
     rounds
-        How often each cluster learns it.
+        How often each cluster learns the table.
     on_progress
-        Called whenever a cluster has learned it.
+        Called whenever a cluster has learned the table.
 
     """
     import dask.dataframe as dd
@@ -142,7 +140,7 @@ def _cluster(n_processes: int) -> Iterator[typing.Any]:
 
 
 def _prepare(dask_worker: typing.Any) -> int:
-    """Import in a worker what it will need; returns the bytes that it then has."""
+    """Import the package in a worker and return the bytes that it then uses."""
     import river_oauc.distributed  # noqa: F401
 
     dask_worker.monitor.update()
@@ -150,17 +148,17 @@ def _prepare(dask_worker: typing.Any) -> int:
 
 
 def _peak(dask_worker: typing.Any) -> int:
-    """The most bytes that a worker had when it looked."""
+    """Return the peak memory that a worker has recorded."""
     return int(max(dask_worker.monitor.quantities["memory"]))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc distributed` takes."""
+    """Declare the arguments of the command."""
     for name, default, what in (
         ("rows", ROWS, "rows of the table"),
         ("features", FEATURES, "columns of the table"),
-        ("partitions", PARTITIONS, "files that it is cut into"),
-        ("rounds", ROUNDS, "how often each cluster learns it, of which the fastest counts"),
+        ("partitions", PARTITIONS, "files of the table"),
+        ("rounds", ROUNDS, "how often each cluster learns the table; the fastest round counts"),
     ):
         parser.add_argument(
             f"--{name}",
@@ -175,16 +173,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=names,
         default="OAUCM",
         metavar="NAME",
-        help=f"what learns: {', '.join(names)} (default: OAUCM)",
+        help=f"the learner: {', '.join(names)} (default: OAUCM)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a table, learn it on one process and on two, and print time and memory."""
+    """Write a table, learn it with one and two processes, and print time and memory."""
     if any(importlib.util.find_spec(package) is None for package in ("dask", "distributed")):
         raise UserError('install the extra with `pip install "river-oauc[distributed]"`')
     (contender,) = (contender for contender in CONTENDERS if contender.name == args.model)
-    model = typing.cast(OnlineAUCClassifier, contender.make(42))
+    model = contender.make(42)
     with tempfile.TemporaryDirectory() as name, progress_bar("measuring") as progress:
         directory = pathlib.Path(name)
         task = progress.add_task("", total=args.partitions + args.rounds * len(PROCESSES))
@@ -195,7 +193,7 @@ def run(args: argparse.Namespace) -> int:
             args.partitions,
             lambda: progress.advance(task),
         )
-        found = measure(directory, model, args.rounds, lambda: progress.advance(task))
+        measured = measure(directory, model, args.rounds, lambda: progress.advance(task))
 
     console = Console()
     say(
@@ -206,7 +204,7 @@ def run(args: argparse.Namespace) -> int:
         style="dim",
     )
     rows = [["processes", "seconds", "rows per second", "MiB before", "MiB at most", "partitions"]]
-    for n, (seconds, memory, before) in found.items():
+    for n, (seconds, memory, before) in measured.items():
         rows.append(
             [
                 str(n),
@@ -218,10 +216,10 @@ def run(args: argparse.Namespace) -> int:
             ]
         )
     print_table(console, rows)
-    one, two = (found[n].seconds for n in PROCESSES)
+    one, two = (measured[n].seconds for n in PROCESSES)
     say(
         console,
-        f"\nTwo processes are {one / two:.2f} times as fast as one. Memory is that of a worker, "
-        "and what\nlearning has added to it in partitions.",
+        f"\nTwo processes are {one / two:.2f} times as fast as one. Memory is that of a worker;\n"
+        "the last column is what learning added to it, in partitions.",
     )
     return 0

@@ -1,4 +1,4 @@
-"""The examples of a stream or a set, in the order in which learners meet them."""
+"""The examples of streams and sets."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import itertools
 import random
 from collections.abc import Iterable
 
+from river_oauc.cli.models import Example
 from river_oauc.datasets import BENCHMARKS
 from river_oauc.datasets.streams import STREAMS, RealStream
-from river_oauc.cli.models import Example
 
 __all__ = ["examples_of"]
 
 
 def examples_of(name: str, seed: int, limit: int) -> list[Example]:
-    """The first examples of a stream, or of a shuffled set."""
+    """Return the first examples of a stream, shuffled unless it is a time series."""
     examples: Iterable[Example]
     if name in STREAMS:
         examples, is_ordered = RealStream(name), STREAMS[name].is_ordered

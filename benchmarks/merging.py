@@ -1,45 +1,44 @@
-"""`river-oauc merging`: what is lost if parts of a stream are learned apart and added up."""
+"""`python -m benchmarks merging`: AUC after learning shards separately and merging."""
 
 from __future__ import annotations
 
 import argparse
 import functools
 import pathlib
-import typing
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from river import preprocessing
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.examples import examples_of
 from river_oauc import OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.base import OnlineAUCClassifier
-from river_oauc.datasets.files import replace_file
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
-from benchmarks.examples import examples_of
 from river_oauc.cli.models import Example
+from river_oauc.datasets.files import replace_file
 from river_oauc.metrics import exact_auc
 
-__all__ = ["add_arguments", "added_up", "held_out_aucs", "run"]
+__all__ = ["add_arguments", "merged_model", "held_out_aucs", "run"]
 
 _DENSE_SETS = ("german", "segment", "letter", "magic04", "satimage", "svmguide3")
 _WIDE_SETS = ("w8a", "hate_speech")
-_MODELS: dict[str, Callable[[], OnlineAUCClassifier]] = {
+_MODELS: dict[str, Callable[[], Any]] = {
     "OAUCM": OAUCM,
     "OAUCS": OAUCS,
     "AutoOAUCM": AutoOAUCM,
     "AutoOKAUCM": AutoOKAUCM,
     "SparseOAUCM": SparseOAUCM,
 }
-# They are given features between 0 and 1.
+# These get features scaled to [0, 1].
 _SCALED = ("OAUCM", "OAUCS")
 _SHARDS = (1, 4, 16)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments of the command."""
     parser.add_argument("--models", nargs="+", metavar="MODEL", default=[*_MODELS])
     parser.add_argument(
         "--runs",
@@ -54,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print the table."""
+    """Measure and print the table."""
     models = known_names("model", args.models, [*_MODELS])
     cells = [(model, name) for model in models for name in _sets_of(model)]
     aucs = {}
@@ -89,38 +88,36 @@ def _sets_of(model: str) -> Sequence[str]:
 
 
 def held_out_aucs(
-    make: Callable[[], OnlineAUCClassifier], examples: Sequence[Example], scaled: bool
+    make: Callable[[], Any], examples: Sequence[Example], scaled: bool
 ) -> list[float]:
-    """AUCs on the first fifth of the examples, after learning the others in 1, 4 and 16 shards.
+    """Return AUCs on the first fifth of the examples after learning the rest in 1, 4, 16 shards.
 
-    Three more follow: the same shards of the first half of the others are added up, and the sum
-    goes on through the second half.
+    Three more AUCs follow, where the shards cover half of the training examples and the merged
+    model learns the other half.
     """
     n_test = len(examples) // 5
     test, train = examples[:n_test], examples[n_test:]
     if scaled:
         test, train = _scaled(test, train)
     half = len(train) // 2
-    aucs = [_auc(added_up(make, train, n), test) for n in _SHARDS]
+    aucs = [_auc(merged_model(make, train, n), test) for n in _SHARDS]
     for n in _SHARDS:
-        model = added_up(make, train[:half], n)
+        model = merged_model(make, train[:half], n)
         _learn(model, train[half:])
         aucs.append(_auc(model, test))
     return aucs
 
 
 def _scaled(test: Sequence[Example], train: Sequence[Example]) -> list[list[Example]]:
-    """Both with features in [0, 1], as far as they are so in the second."""
-    scaler: typing.Any = preprocessing.MinMaxScaler()
+    """Scale both parts by the ranges of the training part."""
+    scaler: Any = preprocessing.MinMaxScaler()
     for x, _ in train:
         scaler.learn_one(x)
     return [[(scaler.transform_one(x), y) for x, y in part] for part in (test, train)]
 
 
-def added_up(
-    make: Callable[[], OnlineAUCClassifier], examples: Sequence[Example], n_shards: int
-) -> OnlineAUCClassifier:
-    """A model for each of so many shards, added up in pairs."""
+def merged_model(make: Callable[[], Any], examples: Sequence[Example], n_shards: int) -> Any:
+    """Learn each shard with its own model and merge the models in pairs."""
     models = [make() for _ in range(n_shards)]
     for shard, model in enumerate(models):
         _learn(model, examples[shard::n_shards])
@@ -129,12 +126,12 @@ def added_up(
     return models[0]
 
 
-def _learn(model: OnlineAUCClassifier, examples: Iterable[Example]) -> None:
+def _learn(model: Any, examples: Iterable[Example]) -> None:
     for x, y in examples:
         model.learn_one(x, y)
 
 
-def _auc(model: OnlineAUCClassifier, examples: Sequence[Example]) -> float:
+def _auc(model: Any, examples: Sequence[Example]) -> float:
     scores = np.array([model.score_one(x) for x, _ in examples])
     labels = np.array([y for _, y in examples], dtype=bool)
     return exact_auc(scores[labels], scores[~labels])

@@ -1,4 +1,4 @@
-"""Average ranks as a picture: the critical-difference diagram."""
+"""Critical-difference diagrams of average ranks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from river_oauc.cli.console.figure import LIGHT, Theme, new_figure, to_png
 from benchmarks.ranking import LEVEL, Ranking
+from river_oauc.cli.console.figure import LIGHT, Theme, new_figure, to_png
 
 __all__ = ["draw_ranks"]
 
-# Of Okabe and Ito's colours, which people who see fewer colours tell apart.
+# From Okabe and Ito's colour-blind safe palette.
 _BAR: dict[str, Any] = {"color": "#D55E00", "linewidth": 4, "solid_capstyle": "round"}
 
 
 def draw_ranks(ranking: Ranking, title: str, theme: Theme = LIGHT) -> bytes:
-    """A PNG of the critical-difference diagram: methods that a bar joins do not differ.
+    """Draw the critical-difference diagram as a PNG: a bar joins methods that do not differ.
 
     Parameters
     ----------
     ranking
         The average ranks.
     title
-        What was ranked.
+        Title of the diagram.
     theme
         Its colours.
 
@@ -61,7 +61,7 @@ def draw_ranks(ranking: Ranking, title: str, theme: Theme = LIGHT) -> bytes:
 
 
 def _draw_critical_difference(axes: Axes, ranking: Ranking, n_methods: int, theme: Theme) -> None:
-    # As long as it is, or as the axis if that is shorter.
+    # At most as long as the axis.
     length = min(ranking.critical_difference, n_methods - 1.0)
     axes.plot([n_methods, n_methods - length], [0.85, 0.85], **_BAR)
     excess = "" if length == ranking.critical_difference else ", longer than the axis"

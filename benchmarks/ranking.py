@@ -1,4 +1,4 @@
-"""Average ranks of methods over sets, and which of them differ."""
+"""Average ranks of methods over sets, and their critical difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from river_oauc.inputs.arrays import FloatArray
+from benchmarks.arrays import FloatArray
 
 __all__ = ["LEVEL", "Ranking", "rank"]
 
@@ -25,8 +25,7 @@ class Ranking:
     ranks
         The average rank of each method, the best one first.
     critical_difference
-        The least difference of two average ranks that is significant at the level of 5 %, after
-        Nemenyi.
+        The smallest significant difference of two average ranks by Nemenyi's test at 5 %.
     n_sets
         The number of sets.
 
@@ -38,7 +37,7 @@ class Ranking:
 
     @property
     def cliques(self) -> list[list[str]]:
-        """The largest groups of methods, two or more, that do not differ significantly.
+        """The maximal groups of two or more methods that do not differ significantly.
 
         Examples
         --------
@@ -59,7 +58,7 @@ class Ranking:
 
     @property
     def text(self) -> str:
-        """A line per method, the best one first, with a stroke for every clique it belongs to.
+        """A line per method by rank, with a stroke for each clique that it belongs to.
 
         Examples
         --------
@@ -84,7 +83,7 @@ class Ranking:
 
 
 def rank(means: Mapping[str, Sequence[float]]) -> Ranking:
-    """The ranking of two or more methods by their mean AUC on each set, a tie sharing its ranks.
+    """Rank two or more methods by their mean AUC on each set; ties share their ranks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`river-oauc speed`: what a step of each learner costs, beside two of river's."""
+"""`python -m benchmarks speed`: time per example of our learners and two of river's."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from river_oauc.cli.models import ARF, CONTENDERS, LOGISTIC, Contender, Example
 __all__ = ["Stopwatch", "add_arguments", "generate", "measure", "run"]
 
 FEATURES = (10, 30, 60, 100, 300)
-# The second-order learners keep matrices of this size squared.
+# The second-order learners accept no more by default.
 MAX_FEATURES = 5_000
 REPEATS = 100
 
-POOL = 100
+DISTINCT_EXAMPLES = 100
 WARM_UP = 200
 MIN_RUN_UP = 5
 SECONDS_PER_LAP = 0.003
@@ -36,7 +36,7 @@ MIN_LAP = 10
 
 
 def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
-    """Examples of standard normal features; three in ten are positive, with means a bit higher.
+    """Generate standard normal features; 30 % are positive, with slightly higher means.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
     """
     rng = np.random.default_rng(seed)
     labels = rng.random(n_examples) < 0.3
-    # The classes stand one standard deviation apart whatever the number of features.
+    # The class means are one standard deviation apart for any number of features.
     shift = labels[:, np.newaxis] / np.sqrt(n_features)
     values = rng.standard_normal((n_examples, n_features)) + shift
     names = [f"x{j}" for j in range(n_features)]
@@ -58,43 +58,43 @@ def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
 
 
 class Stopwatch:
-    """Times one learner over and over, on examples that go round in a ring.
+    """Time one learner repeatedly on a cycle of examples.
 
-    The learner has learned for a while before the first lap. Before each lap it has a run-up of a
-    third of one: the others have emptied the caches, which a stream with one learner keeps warm. A
-    lap lasts some milliseconds, so that now and then one is undisturbed on a busy machine, but at
-    least ten examples.
+    The learner is warmed up before the first lap. Each lap follows a run-up of a third of its
+    length, because the other learners have emptied the caches, which stay warm when a learner runs
+    alone. A lap has at least ten examples and lasts a few milliseconds, so that some laps are
+    undisturbed on a busy machine.
 
     Parameters
     ----------
     model
         The learner, without a scaler.
     examples
-        The ring of examples.
+        The examples to repeat.
 
     Attributes
     ----------
     best
-        Seconds per example, predicted and learned, in the fastest lap so far.
+        Seconds to predict and learn one example in the fastest lap so far.
 
     """
 
     def __init__(self, model: base.Classifier, examples: Sequence[Example]) -> None:
         self.model = model
-        self._ring = itertools.cycle(examples)
+        self._examples = itertools.cycle(examples)
         warm_up = self._seconds_per_example(WARM_UP)
         self.lap_length = max(MIN_LAP, round(SECONDS_PER_LAP / warm_up))
         self.best = float("inf")
 
     def lap(self) -> None:
-        """Time some more examples."""
+        """Time one lap."""
         self._seconds_per_example(max(MIN_RUN_UP, self.lap_length // 3))
         self.best = min(self.best, self._seconds_per_example(self.lap_length))
 
     def _seconds_per_example(self, n_examples: int) -> float:
-        examples = list(itertools.islice(self._ring, n_examples))
+        examples = list(itertools.islice(self._examples, n_examples))
         for x, _ in examples:
-            # A dict that has just come from a parser or a scaler is in the cache.
+            # Touch the values: a dict that comes from a parser or a scaler is in the cache.
             sum(x.values())
         predict, learn = self.model.predict_proba_one, self.model.learn_one
         start = time.perf_counter()
@@ -110,11 +110,10 @@ def measure(
     repeats: int,
     on_progress: Callable[[], object] = lambda: None,
 ) -> dict[int, dict[str, float]]:
-    """Microseconds per example, predicted and learned, by number of features and by name.
+    """Return microseconds to predict and learn one example, by number of features and name.
 
-    All take turns, lap by lap: a disturbance of the machine falls on everyone, and nobody's laps
-    all fall into it. The fastest lap counts. BLAS has one thread, and the garbage collector
-    rests.
+    The learners take turns, lap by lap, so that a disturbance of the machine affects all of them.
+    The fastest lap counts. BLAS has one thread, and the garbage collector is off.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def measure(
     features
         The numbers of features of the generated streams.
     repeats
-        The number of laps of each learner at each number of features.
+        Number of laps of each learner at each number of features.
     on_progress
         Called after the warm-up at each number of features, and after each round of laps.
 
@@ -131,7 +130,7 @@ def measure(
     watches: dict[int, dict[str, Stopwatch]] = {}
     with threadpool_limits(limits=1, user_api="blas"), _no_garbage_collection():
         for n_features in features:
-            examples = generate(n_features, POOL)
+            examples = generate(n_features, DISTINCT_EXAMPLES)
             watches[n_features] = {
                 contender.name: Stopwatch(contender.make(42), examples) for contender in contenders
             }
@@ -160,7 +159,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc speed` takes."""
+    """Declare the arguments of the command."""
     parser.add_argument(
         "--features",
         nargs="+",
@@ -179,7 +178,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print microseconds and ratios."""
+    """Measure and print microseconds and ratios."""
     contenders = [
         contender for contender in CONTENDERS if contender.ours or contender.name in (LOGISTIC, ARF)
     ]
@@ -213,7 +212,7 @@ def run(args: argparse.Namespace) -> int:
 def _rows(
     costs: Mapping[int, Mapping[str, float]], form: str, reference: str | None
 ) -> list[list[str]]:
-    """A header and a row per learner, with a column per number of features."""
+    """Return a header and a row per learner, with a column per number of features."""
     rows = [["model", *(f"p={n_features}" for n_features in costs)]]
     for name in next(iter(costs.values())):
         shares = (cost[name] / (cost[reference] if reference else 1.0) for cost in costs.values())

@@ -15,10 +15,10 @@ import pytest
 from river import forest, metrics, preprocessing, stats
 from river.datasets import synth
 
-from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
-from river_oauc.datasets import BENCHMARKS
 from benchmarks.streams.command import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow
+from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
+from river_oauc.datasets import BENCHMARKS
 
 pytestmark = pytest.mark.slow
 needs_data = pytest.mark.skipif(

@@ -11,8 +11,8 @@ import pytest
 import river_oauc
 import river_oauc_command
 from river_oauc.cli import main as cli
-from river_oauc.cli.main import main
 from river_oauc.cli.compare import command as compare
+from river_oauc.cli.main import main
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:

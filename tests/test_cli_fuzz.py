@@ -17,16 +17,16 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from matplotlib import image
 
+from benchmarks.paper import command as tables
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.results import results_file
+from benchmarks.speed import MAX_FEATURES
 from river_oauc.cli import main as cli
-from river_oauc.cli.main import main
 from river_oauc.cli.compare import command as compare
 from river_oauc.cli.compare import curves
 from river_oauc.cli.compare.csv_file import csv_stream
+from river_oauc.cli.main import main
 from river_oauc.cli.models import CONTENDERS
-from benchmarks.paper import command as tables
-from benchmarks.paper.methods import TABLES
-from benchmarks.paper.results import ResultsFile
-from benchmarks.speed import MAX_FEATURES
 
 GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n7,1,1\n"
 CSV = ["compare", "--csv", "data.csv", "--target", "y", "--positive", "1", "--models", "PAI"]
@@ -327,7 +327,7 @@ def test_what_is_protected_stays_so(
 ) -> None:
     (unprivileged / "data.csv").write_text(GOOD)
     (unprivileged / "old.png").write_bytes(b"old")
-    with ResultsFile(unprivileged / "linear-results.jsonl", TABLES["linear"]()):
+    with results_file(unprivileged / "linear-results.jsonl", TABLES["linear"]()):
         pass
     before = contents(unprivileged)
     (unprivileged / protected).chmod(mode)

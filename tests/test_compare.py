@@ -21,8 +21,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_info
 
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.datasets import download
-from river_oauc.cli.main import main
 from river_oauc.cli.compare import command as compare
 from river_oauc.cli.compare import race as race_module
 from river_oauc.cli.compare.columns import MAX_CATEGORIES
@@ -30,7 +28,9 @@ from river_oauc.cli.compare.csv_file import csv_stream
 from river_oauc.cli.compare.libsvm_file import libsvm_stream
 from river_oauc.cli.compare.race import Run, pipeline, race
 from river_oauc.cli.compare.streams import Stream, is_wide, known_sets, named_stream
+from river_oauc.cli.main import main
 from river_oauc.cli.models import CONTENDERS, contenders
+from river_oauc.datasets import download
 
 Write = Callable[..., pathlib.Path]
 

@@ -27,6 +27,7 @@ from river.datasets.base import BINARY_CLF, Dataset, get_data_home
 from sklearn.datasets import load_svmlight_file
 
 from river_oauc import datasets
+from river_oauc.cli import main as cli
 from river_oauc.datasets import (
     BENCHMARKS,
     BenchmarkDataset,
@@ -37,7 +38,6 @@ from river_oauc.datasets import (
     lzw,
     recipes,
 )
-from river_oauc.cli import main as cli
 
 DATA = os.environ.get("RIVER_OAUC_DATA")
 if DATA is not None and os.path.isdir(os.path.join(DATA, "datasets")):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from test_cli import run_python
 
-from river_oauc.cli.main import main
 from benchmarks.distributed import write_table
+from river_oauc.cli.main import main
 from river_oauc.metrics import ExactROCAUC
 
 

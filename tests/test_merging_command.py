@@ -7,9 +7,9 @@ import random
 
 import pytest
 
+from benchmarks.merging import added_up, held_out_aucs
 from river_oauc import OAUCM
 from river_oauc.cli.main import main
-from benchmarks.merging import added_up, held_out_aucs
 
 
 def stream(n):

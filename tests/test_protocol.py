@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from river_oauc import OAUCM
-from river_oauc.datasets import BENCHMARKS
 from benchmarks.paper import protocol
 from benchmarks.paper.grids.oauc import OAUCMStack
 from benchmarks.paper.grids.stack import Stack
@@ -30,6 +28,8 @@ from benchmarks.paper.protocol import (
     split,
     stratified_folds,
 )
+from river_oauc import OAUCM
+from river_oauc.datasets import BENCHMARKS
 
 labels = hnp.arrays(bool, st.integers(1, 60))
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from river_oauc.datasets import BENCHMARKS
 from benchmarks.paper.figures import draw_dots
 from benchmarks.paper.methods import TABLES
 from benchmarks.paper.protocol import Cell, Outcome
@@ -23,6 +22,7 @@ from benchmarks.paper.significance import holm, paired_tests
 from benchmarks.paper.summary import Summary, describe, summarise
 from benchmarks.rank_diagram import draw_ranks
 from benchmarks.ranking import Ranking, rank
+from river_oauc.datasets import BENCHMARKS
 
 TABLE = TABLES["linear"]()
 

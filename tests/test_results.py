@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc.datasets.files import replace_file
-from river_oauc.cli.console.errors import UserError
 from benchmarks.paper import protocol
 from benchmarks.paper.methods import TABLES, Table
 from benchmarks.paper.protocol import Cell, Outcome
-from benchmarks.paper.results import ResultsFile, header
+from benchmarks.paper.results import header, results_file
+from river_oauc.cli.console.errors import UserError
+from river_oauc.datasets.files import replace_file
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {
@@ -35,13 +35,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def fill(path: Path, table: Table = TABLE) -> None:
-    with ResultsFile(path, table) as results:
+    with results_file(path, table) as results:
         for cell, outcome in OUTCOMES.items():
             results.add(cell, outcome)
 
 
 def read(path: Path) -> dict[Cell, Outcome]:
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         return results.outcomes
 
 
@@ -51,7 +51,7 @@ def test_what_is_added_is_there_next_time(path: Path) -> None:
 
 
 def test_an_outcome_is_on_the_disk_at_once(path: Path) -> None:
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
         first, second = path.read_text().splitlines()
     assert json.loads(first) == header(TABLE)
@@ -71,7 +71,7 @@ def test_cut_at_any_byte(path: Path) -> None:
     n_header = whole.index(b"\n") + 1
     for end in [*range(0, 60), *range(n_header - 2, len(whole) + 1)]:
         path.write_bytes(whole[:end])
-        with ResultsFile(path, TABLE) as results:
+        with results_file(path, TABLE) as results:
             n_lines = max(whole[:end].count(b"\n") - 1, 0)
             assert list(results.outcomes) == list(OUTCOMES)[:n_lines]
             for cell, outcome in OUTCOMES.items():
@@ -101,23 +101,23 @@ def test_a_file_of_other_settings_is_refused_and_left_alone(
         (TABLES["kernel"](1), r"table, max_examples, grids"),
     ):
         with pytest.raises(UserError, match=rf"other settings \({difference}\)"):
-            ResultsFile(path, table).__enter__()
+            results_file(path, table).__enter__()
     monkeypatch.setattr(protocol, "SEED", 43)
     with pytest.raises(UserError, match=r"other settings \(seed\); choose"):
-        ResultsFile(path, TABLE).__enter__()
+        results_file(path, TABLE).__enter__()
     assert path.read_bytes() == before
 
 
 def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
     smaller = dataclasses.replace(TABLE, methods=TABLE.methods[:-1])
-    with ResultsFile(path, smaller) as results:
+    with results_file(path, smaller) as results:
         for cell, outcome in OUTCOMES.items():
             results.add(cell, outcome)
     assert read(path) == OUTCOMES
 
     fill(more := path.with_name("more.jsonl"))
     with pytest.raises(UserError, match=r"other settings \(grids\)"):
-        ResultsFile(more, smaller).__enter__()
+        results_file(more, smaller).__enter__()
     assert read(more) == OUTCOMES
 
 
@@ -149,10 +149,10 @@ def test_a_full_disk_costs_no_result(path: Path) -> None:
     # Room for a part of the line.
     with disk_that_ends_at(path.stat().st_size + 10):
         with pytest.raises(OSError, match="File too large"):
-            with ResultsFile(path, TABLE) as results:
+            with results_file(path, TABLE) as results:
                 results.add(cell, outcome)
     assert results.outcomes == read(path) == OUTCOMES
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         results.add(cell, outcome)
     assert read(path) == {**OUTCOMES, cell: outcome}
 

@@ -11,10 +11,10 @@ import os
 import numpy as np
 import pytest
 
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from benchmarks.examples import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
 from benchmarks.streams.rivals import MODELS
+from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.metrics import average_precision
 
 # How much of each stream.

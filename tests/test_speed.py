@@ -10,9 +10,9 @@ from river import base, metrics
 from threadpoolctl import threadpool_info
 
 from benchmarks import speed
+from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 from river_oauc.cli.main import main
 from river_oauc.cli.models import CONTENDERS, Contender, contenders
-from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 
 
 class Fake(base.Classifier):

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
-from river_oauc.base import OnlineAUCClassifier
 from benchmarks.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from benchmarks.paper.grids.koil import KOILStack
 from benchmarks.paper.grids.nearest import k_nearest_by_row, nearest_by_row
 from benchmarks.paper.grids.oauc import OAUCMStack, OAUCSStack
 from benchmarks.paper.grids.okauc import OKAUCMStack, OKAUCSStack
 from benchmarks.paper.grids.stack import LARGEST_NORM, Stack
+from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
+from river_oauc.base import OnlineAUCClassifier
 from river_oauc.kernel import support
 from river_oauc.kernels import RBF
 

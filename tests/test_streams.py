@@ -22,18 +22,13 @@ import matplotlib.colors
 import matplotlib.image
 import numpy as np
 import pytest
+from benchmarks.streams.results import Cell
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from river_oauc.datasets import DatasetError
-from river_oauc.datasets.streams import STREAMS, RealStream
-from river_oauc.datasets.tables import TableRecipe
-from river_oauc.cli import main as cli
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.figure import DARK, LIGHT
 from benchmarks.examples import examples_of
 from benchmarks.streams.board import Board
 from benchmarks.streams.figures import draw_distances
@@ -44,9 +39,14 @@ from benchmarks.streams.progress import (
     outcome_of,
 )
 from benchmarks.streams.report import to_csv, to_markdown
-from benchmarks.streams.results import Cell
 from benchmarks.streams.rivals import MODELS
 from benchmarks.streams.summary import Best, Group
+from river_oauc.cli import main as cli
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.figure import DARK, LIGHT
+from river_oauc.datasets import DatasetError
+from river_oauc.datasets.streams import STREAMS, RealStream
+from river_oauc.datasets.tables import TableRecipe
 
 scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_size=60).filter(
     lambda pairs: len({y for _, y in pairs}) == 2

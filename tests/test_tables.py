@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 import pytest
 from threadpoolctl import threadpool_info
 
-from river_oauc.datasets import BENCHMARKS, DatasetError
-from river_oauc.cli.main import main
-from river_oauc.cli.console.errors import UserError
 from benchmarks.paper import command as tables
 from benchmarks.paper import workers
 from benchmarks.paper.methods import TABLES, Table
 from benchmarks.paper.protocol import Cell, Outcome, run_cell
 from benchmarks.paper.workers import run_cells
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.main import main
+from river_oauc.datasets import BENCHMARKS, DatasetError
 
 # `segment` needs no file but river's own.
 SMALL = ["--datasets", "segment", "--methods", "perceptron", "pa-i"]

@@ -20,7 +20,6 @@ from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.cli.main import main
 from river_oauc.cli.compare.curves import draw_curves
 from river_oauc.cli.compare.race import Run
 from river_oauc.cli.compare.report import verdict
@@ -33,6 +32,7 @@ from river_oauc.cli.compare.verdict import (
     standings,
     windows,
 )
+from river_oauc.cli.main import main
 from river_oauc.cli.models import ARF, CONTENDERS, Contender
 
 Example = tuple[dict[str, Any], bool]

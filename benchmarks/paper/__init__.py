@@ -1,1 +1,1 @@
-"""`river-oauc tables`: the tables of the paper, by its protocol."""
+"""The paper's tables: `python -m benchmarks tables`."""

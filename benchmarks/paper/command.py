@@ -1,4 +1,4 @@
-"""`river-oauc tables`: the paper's tables, computed here and set beside the paper's."""
+"""`python -m benchmarks tables`: compute the paper's tables and compare the figures."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ import pathlib
 
 from rich.console import Console
 
-from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.files import replace_file
-from river_oauc.datasets.published import check_directory_variable
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from benchmarks.paper.methods import TABLES
 from benchmarks.paper.protocol import PAPER_RUNS, Cell
 from benchmarks.paper.report import to_csv, to_markdown
-from benchmarks.paper.results import ResultsFile
+from benchmarks.paper.results import results_file
 from benchmarks.paper.summary import Summary, summarise
 from benchmarks.paper.workers import run_cells
+from river_oauc.cli.console.names import known_names
+from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.published import check_directory_variable
 
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-tables")
-# As many as anyone has patience for.
 MAX_RUNS = 1_000
-# More would bring the machine down, and not be any faster.
+# More processes would exhaust the machine and not be any faster.
 MAX_JOBS = 4 * (os.cpu_count() or 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc tables` takes."""
+    """Declare the arguments of the command."""
     parser.description = (
-        "Compute one of the paper's tables by its protocol and set it beside the paper's figures. "
-        "Every finished run is kept in a file: stopped or killed, the same command goes on where "
-        "it was."
+        "Compute one of the paper's tables by its protocol and compare it with the paper. Every "
+        " finished run is kept in a file: after an interrupt, the same command continues."
     )
     parser.add_argument("table", choices=list(TABLES), help="which table: %(choices)s")
     parser.add_argument("--datasets", nargs="+", metavar="SET", help="which sets (default: all)")
@@ -81,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is missing, then write the tables and the figures."""
+    """Run the missing runs, print the table, and write tables and figures."""
     make = TABLES[args.table]
     table = make(args.grid_step) if args.grid_step else make()
     datasets = known_names("set", args.datasets, BENCHMARKS)
@@ -89,10 +87,10 @@ def run(args: argparse.Namespace) -> int:
     check_directory_variable()
     out = args.out.absolute()
     if not next(path for path in (out, *out.parents) if path.exists()).is_dir():
-        # It cannot be made, and the system says why: now, and not after a download.
+        # It cannot be created: let the system say why before anything is downloaded.
         args.out.mkdir(parents=True)
     for name in datasets:
-        # Before several processes try to.
+        # Now, before several processes try at once.
         if not (dataset := BENCHMARKS[name]()).is_downloaded:
             dataset.download()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -104,12 +102,12 @@ def run(args: argparse.Namespace) -> int:
         for run in range(args.runs)
         for method in methods
     ]
-    with ResultsFile(args.out / f"{table.name}-results.jsonl", table) as results:
+    with results_file(args.out / f"{table.name}-results.jsonl", table) as results:
         missing = [cell for cell in cells if cell not in results.outcomes]
         if len(missing) < len(cells):
             say(console, f"{len(cells) - len(missing):,} of {len(cells):,} runs are there already")
         with progress_bar("running") as progress:
-            # The larger a set, the longer it takes.
+            # The time of a run grows with the set.
             sizes = {cell: BENCHMARKS[cell.dataset].facts.n_samples for cell in missing}
             task = progress.add_task("", total=sum(sizes.values()))
             for cell, outcome in run_cells(table, missing, args.jobs):
@@ -125,8 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
-    """Write the tables and the figures; returns the files."""
-    # Heavy, and of no use to the other commands.
+    """Write the tables and the figures and return the files."""
+    # Here because matplotlib is slow to import.
     from benchmarks.paper.figures import draw_dots
     from benchmarks.rank_diagram import draw_ranks
 
@@ -146,7 +144,7 @@ def _write(summary: Summary, directory: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _rows(summary: Summary) -> list[list[str]]:
-    """The means, below each of them the paper's, and the average ranks."""
+    """Return the means, the paper's below each of them, and the average ranks."""
     rows = [["AUC in %", *summary.methods]]
     for dataset in summary.datasets:
         entries = [summary.entries[dataset, method] for method in summary.methods]

@@ -1,4 +1,4 @@
-"""The tables as figures: a dot plot beside the paper's figures."""
+"""A dot plot of a table and of the paper's figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
 from benchmarks.paper.reported import SOURCES
 from benchmarks.paper.summary import Summary
+from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
 
 __all__ = ["draw_dots"]
 
-# Two colours of Okabe and Ito, which people who see fewer colours tell apart; and ours is a filled
-# circle, the paper's an open diamond.
+# Two colours of Okabe and Ito's colour-blind safe palette; the markers differ, too.
 _OURS: dict[str, Any] = {"color": "#0072B2", "marker": "o", "markersize": 5, "linewidth": 1.4}
 _PAPER: dict[str, Any] = {
     "color": "#D55E00",
@@ -28,7 +27,7 @@ _COLUMNS = 3
 
 
 def draw_dots(summary: Summary) -> bytes:
-    """A PNG with a panel per set: mean and standard deviation of each method, and the paper's."""
+    """Draw a PNG with a panel per set: mean and standard deviation, ours and the paper's."""
     n_columns = min(_COLUMNS, len(summary.datasets))
     n_rows = math.ceil(len(summary.datasets) / n_columns)
     height = 1.1 + n_rows * (0.55 + 0.23 * len(summary.methods))

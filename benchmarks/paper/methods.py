@@ -1,23 +1,22 @@
-"""The methods of the paper's tables, and the grids that they are tuned over."""
+"""The methods of the paper's tables and their parameter grids."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from river_oauc import AutoOAUCM, Perceptron
-from river_oauc.base import OnlineAUCClassifier
+from benchmarks.arrays import FloatArray
 from benchmarks.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from benchmarks.paper.grids.koil import KOILStack
 from benchmarks.paper.grids.oauc import OAUCMStack, OAUCSStack
 from benchmarks.paper.grids.okauc import OKAUCMStack, OKAUCSStack
 from benchmarks.paper.grids.stack import Stack
-from river_oauc.inputs.arrays import FloatArray
-from river_oauc.inputs.limits import Features
+from river_oauc import AutoOAUCM, Perceptron
 
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
 
@@ -25,21 +24,19 @@ Setting = dict[str, float]
 
 
 class _Single(Stack):
-    """A learner with nothing to set, as a stack of one."""
+    """A learner without parameters to tune, as a stack of one."""
 
-    def __init__(self, make: Callable[[], OnlineAUCClassifier], size: int) -> None:
+    def __init__(self, make: Callable[[], Any], size: int) -> None:
         self._learner = make()
-        self._names = list(range(size))
         self.diverged = np.zeros(1, dtype=bool)
 
     def learn(self, x: FloatArray, positive: bool) -> None:
-        self._learner.learn_one(dict(zip(self._names, x.tolist(), strict=True)), positive)
+        self._learner.learn_one(dict(enumerate(x.tolist())), positive)
 
     def scores(self, matrix: FloatArray) -> FloatArray:
-        rows: Iterator[Features] = (
-            dict(zip(self._names, row, strict=True)) for row in matrix.tolist()
+        return np.array(
+            [[self._learner.score_one(dict(enumerate(row))) for row in matrix.tolist()]]
         )
-        return np.array([[self._learner.score_one(row) for row in rows]])
 
 
 @dataclass(frozen=True)
@@ -49,30 +46,29 @@ class Method:
     Parameters
     ----------
     name
-        What the tables call it.
+        Its name in the tables.
     grid
         The values of each parameter, in ascending order.
     build
-        Makes a stack from the number of features, and an array of values for each parameter by its
-        name.
-    uses_chance
-        Whether `build` takes a `seed`, too.
+        Creates a stack from the number of features and, by name, an array of values of each
+        parameter.
+    is_random
+        Whether `build` also takes a `seed`.
 
     """
 
     name: str
     grid: Mapping[str, tuple[float, ...]]
     build: Callable[..., Stack]
-    uses_chance: bool = False
+    is_random: bool = False
 
     @property
     def settings(self) -> list[Setting]:
-        """All combinations of the values that can work, those of the first parameter changing last.
+        """The combinations of parameter values that can converge, the first parameter slowest.
 
-        A step shrinks the weights by the factor 1 - lr · l2. From lr · l2 = 2 on that turns them
-        round without making them any smaller: they grow for ever, or they stay, and whether they
-        rank or rank backwards is a matter of whether the number of examples is odd. These count as
-        diverged before they start.
+        A step multiplies the weights by 1 - lr · l2. From lr · l2 = 2 on, that reverses their sign
+        without shrinking them: the weights grow, or only alternate, and the parity of the number
+        of examples decides whether they rank forwards or backwards. These settings are left out.
 
         Examples
         --------
@@ -87,9 +83,9 @@ class Method:
         ]
 
     def stack(self, n_features: int, settings: Sequence[Setting], seed: int) -> Stack:
-        """A stack of these settings of the method that has learned nothing yet."""
+        """Create an untrained stack of these settings."""
         arrays = {name: np.array([setting[name] for setting in settings]) for name in self.grid}
-        return self.build(n_features, **arrays, **({"seed": seed} if self.uses_chance else {}))
+        return self.build(n_features, **arrays, **({"seed": seed} if self.is_random else {}))
 
 
 @dataclass(frozen=True)
@@ -101,13 +97,13 @@ class Table:
     name
         `"linear"` or `"kernel"`.
     grid_step
-        Which powers of 2 the grids have: 1 for all, 2 for every second one.
+        1 for all powers of 2 of the paper's grids, 2 for every second one, and so on.
     methods
         The columns.
     reference
         The method that the others are tested against.
     max_examples
-        How many examples of the training folds are learned at most; None is all.
+        Maximum number of training examples; None for all.
 
     """
 
@@ -118,12 +114,12 @@ class Table:
     max_examples: int | None = None
 
     def method(self, name: str) -> Method:
-        """The method of this name."""
+        """Return the method of this name."""
         return next(method for method in self.methods if method.name == name)
 
 
 def powers(low: int, high: int, step: int = 1) -> tuple[float, ...]:
-    """Powers of 2.
+    """Return powers of 2 between two exponents.
 
     Examples
     --------
@@ -142,14 +138,14 @@ def _linear(grid_step: int = 1) -> Table:
         (
             Method("Perceptron", {}, functools.partial(_Single, Perceptron)),
             Method("PA-I", {"C": paper}, PAIStack),
-            Method("OAM", {"C": paper}, OAMStack, uses_chance=True),
-            # The paper's grid ends where OAM begins to be good. This one goes on, and leaves out
-            # the weighting that lets the steps grow with the stream.
+            Method("OAM", {"C": paper}, OAMStack, is_random=True),
+            # The paper's grid ends where OAM starts to rank well. This one continues, without the
+            # weighting that makes the steps grow with the stream.
             Method(
                 "OAM (wide)",
                 {"C": powers(-24, 0, grid_step)},
                 functools.partial(OAMStack, weighting="constant"),
-                uses_chance=True,
+                is_random=True,
             ),
             Method("OL-UBAUC", {"l2": paper}, OLUBAUCStack),
             Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
@@ -163,7 +159,7 @@ def _linear(grid_step: int = 1) -> Table:
 
 def _kernel(grid_step: int = 2) -> Table:
     paper = powers(-10, 10, grid_step)
-    # The paper writes exp(-|x - z|² / σ²) and has σ on this grid: gamma = 1 / σ².
+    # The paper's kernel is exp(-|x - z|² / σ²) with σ on this grid, so gamma = 1 / σ².
     gamma = tuple(sorted(sigma**-2 for sigma in paper))
     return Table(
         "kernel",
@@ -179,5 +175,5 @@ def _kernel(grid_step: int = 2) -> Table:
     )
 
 
-# A table by its name; each takes a grid step, and has its own default.
+# Tables by name; each takes a grid step and has its own default.
 TABLES: dict[str, Callable[..., Table]] = {"linear": _linear, "kernel": _kernel}

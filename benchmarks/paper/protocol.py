@@ -1,11 +1,11 @@
 """The paper's protocol: folds, scaling, tuning, and the exact AUC of a held-out fold.
 
-Four random partitions into five stratified folds make the paper's 20 runs; more partitions make
-more. A run holds one fold out, learns the others in one pass, in random order, and is scored by the
-exact AUC on the fold. Its parameters come from a five-fold cross-validation inside the training
-folds. Nothing of the held-out fold is used before the score: the features are scaled to [-1, 1] by
-the ranges of the training folds, so that held-out values may lie a little outside. Folds and orders
-are the same for all methods.
+Four random partitions into five stratified folds make the paper's 20 runs; further runs use further
+partitions. A run holds out one fold, learns the others in one pass in random order, and reports the
+exact AUC on the held-out fold. Its parameters come from a five-fold cross-validation within the
+training folds. The held-out fold is used for nothing else: features are scaled to [-1, 1] by the
+ranges of the training folds, so held-out values may lie slightly outside. All methods share the
+folds and the orders.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from river_oauc.datasets import BENCHMARKS
+from benchmarks.arrays import BoolArray, FloatArray, IndexArray
 from benchmarks.paper.grids.stack import Stack
 from benchmarks.paper.methods import Method, Setting, Table
-from river_oauc.inputs.arrays import FloatArray
+from river_oauc.datasets import BENCHMARKS
 from river_oauc.metrics import exact_auc
 
 __all__ = [
@@ -41,12 +40,8 @@ SEED = 42
 N_FOLDS = 5
 PAPER_RUNS = 4 * N_FOLDS
 
-# What a random generator is for. Each use has generators of its own, so that none depends on how
-# much another one has drawn.
+# Each use of randomness has its own generators, so that none depends on the draws of another.
 _PARTITION, _ORDER, _INNER_PARTITION = range(3)
-
-Labels = NDArray[np.bool_]
-Rows = NDArray[np.intp]
 
 
 class Cell(NamedTuple):
@@ -58,45 +53,45 @@ class Cell(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The AUC on the held-out fold, and the setting that was chosen without it."""
+    """The AUC on the held-out fold and the setting chosen by cross-validation."""
 
     auc: float
     setting: Setting
 
 
 def run_cell(table: Table, cell: Cell) -> Outcome:
-    """The outcome of one run of one method on one of the benchmark sets."""
+    """Run one method once on one benchmark set."""
     X, y = _load(cell.dataset)
     train, test = split(y, cell.run, table.max_examples)
     return evaluate(table.method(cell.method), X, y, train, test, cell.run)
 
 
 @functools.lru_cache(maxsize=1)
-def _load(dataset: str) -> tuple[FloatArray, Labels]:
+def _load(dataset: str) -> tuple[FloatArray, BoolArray]:
     return BENCHMARKS[dataset]().to_numpy()
 
 
-def split(y: Labels, run: int, max_examples: int | None = None) -> tuple[Rows, Rows]:
-    """The rows that a run learns, in their order, and those that it holds out.
+def split(y: BoolArray, run: int, max_examples: int | None = None) -> tuple[IndexArray, IndexArray]:
+    """Return the training rows of a run, in order, and the held-out rows.
 
     Parameters
     ----------
     y
         The labels of the whole set.
     run
-        Number of the run, from 0 on; the first five have one partition, and so on.
+        Number of the run, from 0; each five consecutive runs share a partition.
     max_examples
-        How many rows are learned at most.
+        Maximum number of training rows.
 
     """
     partition, fold = divmod(run, N_FOLDS)
-    folds = stratified_folds(y, _chance(_PARTITION, partition))
-    train = _chance(_ORDER, run).permutation(np.flatnonzero(folds != fold))
+    folds = stratified_folds(y, _generator(_PARTITION, partition))
+    train = _generator(_ORDER, run).permutation(np.flatnonzero(folds != fold))
     return train[:max_examples], np.flatnonzero(folds == fold)
 
 
-def stratified_folds(y: Labels, rng: np.random.Generator) -> Rows:
-    """The fold of each row: each class, in random order, is dealt out to five folds.
+def stratified_folds(y: BoolArray, rng: np.random.Generator) -> IndexArray:
+    """Return the fold of each row, with each class spread evenly over five folds.
 
     Examples
     --------
@@ -113,9 +108,9 @@ def stratified_folds(y: Labels, rng: np.random.Generator) -> Rows:
 
 
 def evaluate(
-    method: Method, X: FloatArray, y: Labels, train: Rows, test: Rows, run: int
+    method: Method, X: FloatArray, y: BoolArray, train: IndexArray, test: IndexArray, run: int
 ) -> Outcome:
-    """The outcome of tuning and learning on the training rows, scored on the others."""
+    """Tune and train on the training rows, and score the held-out rows."""
     X_train, X_test = scale(X[train], X[test])
     y_train = y[train]
     setting = best_setting(method, X_train, y_train, run)
@@ -125,7 +120,7 @@ def evaluate(
 
 
 def scale(train: FloatArray, test: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rows with the range of each training feature mapped to [-1, 1], a constant one to 0.
+    """Map the range of each training feature to [-1, 1], and a constant feature to 0.
 
     Examples
     --------
@@ -144,16 +139,16 @@ def scale(train: FloatArray, test: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (train - middle) * factors, (test - middle) * factors
 
 
-def best_setting(method: Method, X: FloatArray, y: Labels, run: int) -> Setting:
-    """The setting with the best mean AUC in a five-fold cross-validation.
+def best_setting(method: Method, X: FloatArray, y: BoolArray, run: int) -> Setting:
+    """Find the setting with the best mean AUC in a five-fold cross-validation.
 
-    A setting that diverges on a fold is out of the question. Of equally good ones, the first of
-    the grid is taken: the smallest value of its first parameter, then of the next.
+    Settings that diverge on a fold are excluded. Ties go to the first setting of the grid: the
+    smallest value of the first parameter, then of the next.
     """
     settings = method.settings
     if len(settings) == 1:
         return settings[0]
-    folds = stratified_folds(y, _chance(_INNER_PARTITION, run))
+    folds = stratified_folds(y, _generator(_INNER_PARTITION, run))
     total = np.zeros(len(settings))
     for fold in range(N_FOLDS):
         learned, held_out = folds != fold, folds == fold
@@ -164,13 +159,13 @@ def best_setting(method: Method, X: FloatArray, y: Labels, run: int) -> Setting:
     return settings[int(total.argmax())]
 
 
-def _learn(stack: Stack, X: FloatArray, y: Labels) -> None:
+def _learn(stack: Stack, X: FloatArray, y: BoolArray) -> None:
     for x, positive in zip(X, y.tolist(), strict=True):
         stack.learn(x, positive)
 
 
-def exact_aucs(scores: FloatArray, y: Labels) -> FloatArray:
-    """The AUC of each row of scores, a tie counting one half; one half if a class is missing.
+def exact_aucs(scores: FloatArray, y: BoolArray) -> FloatArray:
+    """Return the exact AUC of each row of scores; 1/2 if a class is missing.
 
     Examples
     --------
@@ -182,5 +177,5 @@ def exact_aucs(scores: FloatArray, y: Labels) -> FloatArray:
     return np.array([exact_auc(row[y], row[~y]) for row in scores])
 
 
-def _chance(use: int, number: int) -> np.random.Generator:
+def _generator(use: int, number: int) -> np.random.Generator:
     return np.random.default_rng([SEED, use, number])

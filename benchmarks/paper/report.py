@@ -1,4 +1,4 @@
-"""A table as Markdown and as CSV, ours beside the paper's."""
+"""A table as Markdown and as CSV, with the paper's figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTHING = "–"
 
 
 def to_csv(summary: Summary) -> str:
-    """A row per set and method."""
+    """Return CSV with a row per set and method."""
     rows = [
         {
             "dataset": dataset,
@@ -42,7 +42,7 @@ def to_csv(summary: Summary) -> str:
 
 
 def to_markdown(summary: Summary) -> str:
-    """The tables of means, of the paper's, of the settings chosen and of the tests."""
+    """Return tables of means, the paper's figures, the chosen settings and the tests."""
     table = summary.table
     is_tested = table.reference in summary.methods and len(summary.methods) > 1
     parts = [
@@ -88,7 +88,7 @@ def _protocol(summary: Summary) -> str:
 
 
 def _grid(summary: Summary, show: Callable[[Summary, str, str], str]) -> str:
-    """A Markdown table with a row per set and a column per method."""
+    """Return a Markdown table with a row per set and a column per method."""
     rows = [
         ["set", *summary.methods],
         ["---"] + ["---:"] * len(summary.methods),
@@ -101,7 +101,7 @@ def _grid(summary: Summary, show: Callable[[Summary, str, str], str]) -> str:
 
 
 def _ranks(summary: Summary) -> str:
-    """A last row of average ranks, and what they mean; nothing if there is but one method."""
+    """Return a last row of average ranks and its legend; nothing for a single method."""
     if not (ranking := summary.ranking):
         return ""
     ranks = " | ".join(f"{ranking.ranks[method]:.2f}" for method in summary.methods)

@@ -1,13 +1,13 @@
-"""What the paper reports, to stand beside what is measured here.
+"""The figures that the paper reports.
 
-The figures are those of Luo, Cheng, Zhang: Online AUC Optimization Based on Second-order Surrogate
-Loss, Table 2 (linear) and Table 3 (kernel).
+They are from Tables 2 (linear) and 3 (kernel) of Luo, Cheng, Zhang: Online AUC Optimization Based
+on Second-order Surrogate Loss.
 """
 
 from __future__ import annotations
 
 import csv
-import importlib.resources
+import pathlib
 from typing import NamedTuple
 
 __all__ = ["SOURCES", "Reported", "reported"]
@@ -24,7 +24,7 @@ class Reported(NamedTuple):
 
 
 def reported(table: str) -> dict[tuple[str, str], Reported]:
-    """The paper's figures of a table, `"linear"` or `"kernel"`, by set and method.
+    """Return the paper's figures of the `"linear"` or `"kernel"` table by set and method.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def reported(table: str) -> dict[tuple[str, str], Reported]:
     Reported(mean=91.18, std=1.33)
 
     """
-    file = importlib.resources.files(__package__).joinpath("published", f"{table}.csv")
-    with file.open(encoding="utf-8") as lines:
+    path = pathlib.Path(__file__).with_name("published") / f"{table}.csv"
+    with path.open(encoding="utf-8") as lines:
         return {
             (row["dataset"], row["method"]): Reported(float(row["auc_mean"]), float(row["auc_std"]))
             for row in csv.DictReader(lines)

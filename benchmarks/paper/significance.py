@@ -1,4 +1,4 @@
-"""Which differences are real: paired tests over the runs."""
+"""Paired significance tests over the runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["holm", "paired_tests"]
 
 
 def paired_tests(aucs: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
-    """Wilcoxon's signed-rank test of each method against one, corrected after Holm.
+    """Test each method against a reference: Wilcoxon's signed-rank test with Holm's correction.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def paired_tests(aucs: Mapping[str, Sequence[float]], reference: str) -> dict[st
 
 def _wilcoxon(first: Sequence[float], second: Sequence[float]) -> float:
     differences = np.subtract(first, second)
-    # There is nothing to be ranked then.
+    # scipy refuses to rank only zeros.
     if not differences.any():
         return 1.0
     return float(stats.wilcoxon(differences).pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, by Holm's step-down method.
+    """Correct p-values for multiple testing by Holm's step-down method.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the outcomes of a table come to, set by set and method by method."""
+"""Summary of the outcomes of a table by set and method."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Entry:
     aucs
         The AUC of each run.
     paper
-        What the paper reports; None where it reports nothing.
+        The figures that the paper reports, if any.
     chosen
-        The setting that was chosen most often, the first of the grid where several were.
+        The setting chosen most often; of several, the first of the grid.
     n_chosen
-        In how many runs it was.
+        The number of runs that chose it.
     p_value
-        Of the difference from the reference method; None if that is not there, or is this one.
+        Of the difference from the reference method; None without it and for itself.
     is_better
         Whether the mean is above that of the reference method.
 
@@ -51,23 +51,23 @@ class Entry:
 
     @property
     def std(self) -> float | None:
-        """The standard deviation over the runs; None of a single one."""
+        """The standard deviation over the runs; None for a single run."""
         return statistics.stdev(self.aucs) if len(self.aucs) > 1 else None
 
     @property
     def difference(self) -> float | None:
-        """How far the mean is above the paper's."""
+        """The mean minus the paper's mean."""
         return self.mean - self.paper.mean if self.paper else None
 
     @property
     def is_significant(self) -> bool:
-        """Whether the difference from the reference method is."""
+        """Whether the difference from the reference method is significant."""
         return self.p_value is not None and self.p_value <= LEVEL
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A table, or the part of it that was asked for.
+    """A table, or the requested part of it.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ class Summary:
     n_runs
         The number of runs.
     entries
-        What stands in them.
+        The cells by set and method.
     ranking
-        The average ranks; None of a single method, which has no rank.
+        The average ranks; None for a single method.
 
     """
 
@@ -99,7 +99,7 @@ def summarise(
     n_runs: int,
     outcomes: Mapping[Cell, Outcome],
 ) -> Summary:
-    """The sum of the first runs of some methods on some sets."""
+    """Summarise the first runs of some methods on some sets."""
     paper = reported(table.name)
     entries: dict[tuple[str, str], Entry] = {}
     for dataset in datasets:
@@ -133,7 +133,7 @@ def summarise(
 
 
 def describe(setting: Setting) -> str:
-    """A setting of powers of 2 in short.
+    """Format a setting of powers of 2.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Runs of the protocol, in this process or in several, in whatever order they finish."""
+"""Runs of the protocol in one or several processes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from multiprocessing.connection import wait
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc.cli.console.errors import UserError
 from benchmarks.paper.methods import Table
 from benchmarks.paper.protocol import Cell, Outcome, run_cell
+from river_oauc.cli.console.errors import UserError
 
 __all__ = ["run_cells"]
 
 
 def run_cells(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Outcome]]:
-    """The cells with their outcomes, as they finish.
+    """Run the cells and yield each with its outcome as it finishes.
 
-    BLAS has one thread in each process: more would only wait for each other on matrices of this
-    size, and take the cores from the other processes.
+    BLAS has one thread in each process: on matrices of this size more threads only wait for each
+    other and take cores from the other processes.
 
     Parameters
     ----------
     table
         The table that the cells belong to.
     cells
-        What to run, in this order as far as one process is concerned.
+        The runs, started in this order.
     jobs
         Number of processes.
 
@@ -50,7 +50,7 @@ def run_cells(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[tuple[
 def _run_in_processes(
     table: Table, cells: Sequence[Cell], jobs: int
 ) -> Iterator[tuple[Cell, Outcome]]:
-    # Fresh processes, not forks: BLAS may have threads here, which do not survive a fork.
+    # Spawned, not forked: the threads of BLAS do not survive a fork.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare)
     try:
         with _interrupts_blocked():
@@ -59,10 +59,10 @@ def _run_in_processes(
             yield futures[future], future.result()
     except BrokenProcessPool:
         raise UserError(
-            "a worker process has died (out of memory?); the same command goes on from here"
+            "a worker process has died (out of memory?); the same command continues from here"
         ) from None
     finally:
-        # Whatever they are at would take minutes to finish.
+        # Do not wait: a run may take minutes.
         for process in multiprocessing.active_children():
             process.terminate()
         pool.shutdown(cancel_futures=True)
@@ -70,15 +70,15 @@ def _run_in_processes(
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """See to it that a process that is started now never gets an interrupt.
+    """Block interrupts in processes that are started meanwhile.
 
-    A terminal sends it to all of its processes, and one that is still importing could but print a
-    traceback. The parent ends its workers itself.
+    A terminal sends Ctrl-C to all its processes, and one that is still importing would print a
+    traceback. The parent terminates its workers itself.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Otherwise the first worker would start it, and it lets interrupts through again.
+    # Otherwise the first worker starts the tracker, which unblocks interrupts.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -88,15 +88,15 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _prepare() -> None:
-    """Make a fresh process a worker."""
-    # Where there are no masks, this is the next best.
+    """Set up a worker process."""
+    # For systems without signal masks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threadpool_limits(limits=1)
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent does, even if that was killed."""
+    """End this process when its parent ends, even if the parent was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

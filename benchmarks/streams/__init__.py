@@ -1,1 +1,1 @@
-"""`river-oauc streams`: learners on real streams, and on the benchmark sets as streams."""
+"""Learners on streams: `python -m benchmarks streams`."""

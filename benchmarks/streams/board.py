@@ -1,35 +1,32 @@
-"""The table that grows on the terminal while the models go through a stream."""
+"""A live table of the current stream on the terminal."""
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
-from dataclasses import astuple
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from river_oauc.cli.console.terminal import progress_bar
-from benchmarks.streams.progress import Outcome
-from benchmarks.streams.results import Cell
+from benchmarks.streams.progress import Cell, Outcome
 from benchmarks.streams.rivals import MODELS
+from river_oauc.cli.console.terminal import progress_bar
 
 __all__ = ["Board"]
 
 
 class Board:
-    """What is known of the current stream, the highest AUC first, above a bar with the time left.
+    """The finished runs on the current stream by AUC, above a progress bar with the time left.
 
-    It is on the error stream, so that the output can be piped; on anything but a terminal nothing
-    is shown.
+    It is on the error stream, so that the output can be piped, and only if that is a terminal.
 
     Parameters
     ----------
     n_cells
-        How many runs there are to come.
+        Number of runs to come.
     console
-        Where to; the error stream if left out.
+        Where to draw; by default on the error stream.
 
     """
 
@@ -48,11 +45,11 @@ class Board:
         self._live.stop()
 
     def show(self, stream: str, outcomes: Mapping[Cell, Outcome]) -> None:
-        """Show what is finished of a stream."""
+        """Show the finished runs on a stream."""
         table = Table("model", "AUC", "in windows", "AP", "top 1 %", "µs", "KiB", title=stream)
         own = [(cell, outcome) for cell, outcome in outcomes.items() if cell.stream == stream]
         for cell, outcome in sorted(own, key=lambda item: -item[1].auc):
-            *figures, time, memory = astuple(outcome)
+            *figures, time, memory = outcome
             name = cell.model if cell.scaler == "bare" else f"{cell.model}, {cell.scaler}"
             table.add_row(
                 name,
@@ -64,5 +61,5 @@ class Board:
         self._live.update(Group(table, self._bar))
 
     def advance(self) -> None:
-        """One run is finished."""
+        """Advance the bar by one run."""
         self._bar.advance(self._task)

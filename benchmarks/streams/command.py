@@ -1,4 +1,4 @@
-"""`river-oauc streams`: all learners over all streams that are here, into a file that grows."""
+"""`python -m benchmarks streams`: all learners on all streams."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.files import replace_file
-from river_oauc.datasets.published import check_directory_variable
-from river_oauc.datasets.streams import STREAMS, RealStream
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, say
 from benchmarks.examples import examples_of
+from benchmarks.journal import Journal
 from benchmarks.streams.board import Board
-from benchmarks.streams.progress import outcome_of
+from benchmarks.streams.progress import Cell, Outcome, outcome_of
 from benchmarks.streams.report import (
     LEGEND,
     RANKED,
@@ -30,16 +24,22 @@ from benchmarks.streams.report import (
     to_csv,
     to_markdown,
 )
-from benchmarks.streams.results import Cell, ResultsFile
 from benchmarks.streams.rivals import MODELS
 from benchmarks.streams.summary import COSTS, MEASURES, Group, Means, means
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.names import known_names
+from river_oauc.cli.console.terminal import positive_int, print_table, say
+from river_oauc.datasets import BENCHMARKS
+from river_oauc.datasets.files import replace_file
+from river_oauc.datasets.published import check_directory_variable
+from river_oauc.datasets.streams import STREAMS, RealStream
 
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-streams")
-# Long and wide streams are left to the learners whose steps cost little: those with thousands of
-# features, and two whose point comes after 10,000 examples. kdd99_10 has four positives before
-# that, and in bank the share of positives climbs to the end.
+# Only learners with cheap steps run on long and wide streams: those with thousands of features, and
+# two that need more than 10,000 examples. kdd99_10 has four positives before that, and in bank the
+# share of positives rises to the end.
 LONG = frozenset(
     {name for name, facts in STREAMS.items() if facts.is_sparse} | {"bank", "kdd99_10"}
 )
@@ -47,21 +47,21 @@ LIMIT, LONG_LIMIT = 10_000, 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc streams` takes."""
+    """Declare the arguments of the command."""
     parser.description = (
-        "Send our learners and others, each behind the scalers that people would try, through real "
-        "streams: every example is predicted, then learned. Every finished run is kept in a file: "
-        "stopped or killed, the same command goes on where it was."
+        "Run our learners and others, each behind the usual scalers, on real streams: each example "
+        "is predicted, then learned. Every finished run is kept in a file: after an interrupt, the "
+        "same command continues."
     )
     parser.add_argument(
         "streams",
         nargs="*",
         metavar="STREAM",
-        help=f"streams, downloaded if need be, or benchmark sets (default: the streams that are "
-        f"here); {', '.join(STREAMS)}",
+        help="streams, downloaded if necessary, or benchmark sets (default: the streams on this "
+        f"machine); {', '.join(STREAMS)}",
     )
     parser.add_argument(
-        "--list", action="store_true", help="only list the streams: what they are, and where"
+        "--list", action="store_true", help="only list the streams and their sources"
     )
     parser.add_argument(
         "--models",
@@ -74,14 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive_int,
         metavar="N",
         help=f"examples per stream (default: {LIMIT:,}, and {LONG_LIMIT:,} of long and wide ones, "
-        "where forests would take hours and do not run)",
+        "where forests would take hours and are left out)",
     )
     parser.add_argument(
         "--seeds",
         type=functools.partial(positive_int, at_most=1_000),
         default=1,
         metavar="N",
-        help="shuffles of what is no time series, and seeds of the models (default: 1)",
+        help="shuffles of streams without order, and seeds of the models (default: 1)",
     )
     parser.add_argument(
         "--out",
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is missing, then print the tables and write them and the figures."""
+    """Run the missing runs, print the tables, and write tables and figures."""
     check_directory_variable()
     if args.list:
         return _list()
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     )
     models = known_names("model", args.models, MODELS)
     if not args.models:
-        models = [name for name in models if MODELS[name].is_here]
+        models = [name for name in models if MODELS[name].is_installed]
     args.out.mkdir(parents=True, exist_ok=True)
     cells = [
         Cell(name, _n_examples(name, args.limit), seed, model, scaler)
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     if not cells:
         raise UserError(f"none of these models runs on {', '.join(names)}")
-    with ResultsFile(args.out / "streams.jsonl") as results:
+    with Journal(args.out / "streams.jsonl", Cell, Outcome) as results:
         _run_missing(cells, results)
         outcomes = means(results.outcomes, cells)
 
@@ -142,16 +142,16 @@ def _list() -> int:
     return 0
 
 
-def _run_missing(cells: Sequence[Cell], results: ResultsFile) -> None:
+def _run_missing(cells: Sequence[Cell], results: Journal[Cell, Outcome]) -> None:
     missing = [cell for cell in cells if cell not in results.outcomes]
     with Board(len(missing)) as board:
-        # A stream is read once for all models: some take longer to read than to learn.
+        # Read each stream once for all models: some take longer to read than to learn.
         for (name, size, seed), own in itertools.groupby(missing, operator.itemgetter(0, 1, 2)):
             examples = examples_of(name, seed, size)
             for cell in own:
                 board.show(name, results.outcomes)
                 with threadpool_limits(1):
-                    # No name for the model: it would live on beside the next one.
+                    # No variable for the model: it would stay in memory beside the next one.
                     outcome = outcome_of(MODELS[cell.model].prepared(cell.scaler, seed), examples)
                 results.add(cell, outcome)
                 board.advance()
@@ -170,7 +170,7 @@ def _report(
         Group(title, own, _models_on(own, models), outcomes) for title, own in sections
     )
     groups = [group for group in groups if group.streams and group.models]
-    # Two kinds of streams also have a common ranking, of the models that run on both.
+    # With both kinds of streams there is a third ranking, of the models that run on all of them.
     both = [everywhere] if len(groups) == 2 else []
     ranked = [group for group in (*groups, *both) if group.is_ranked]
     console = Console()
@@ -195,11 +195,11 @@ def _report(
 
 
 def _figures(groups: Sequence[Group]) -> dict[str, bytes]:
-    """The figures by the names of their files, for light pages and for dark ones."""
-    # Heavy, and of no use to the other commands.
-    from river_oauc.cli.console.figure import DARK, LIGHT
+    """Draw the figures, by file name, for light and for dark pages."""
+    # Here because matplotlib is slow to import.
     from benchmarks.rank_diagram import draw_ranks
     from benchmarks.streams.figures import draw_distances
+    from river_oauc.cli.console.figure import DARK, LIGHT
 
     figures = {}
     for suffix, theme in (("", LIGHT), ("-dark", DARK)) if groups else ():
@@ -212,23 +212,23 @@ def _figures(groups: Sequence[Group]) -> dict[str, bytes]:
 
 
 def _present() -> list[str]:
-    """The real streams that are here."""
+    """Return the real streams that are on this machine."""
     present = [name for name in STREAMS if RealStream(name).is_here]
     if not present:
         raise UserError(
-            "no stream is here: name some to have them downloaded, or set RIVER_OAUC_DATA to a "
+            "no stream is on this machine: name some to download them, or set RIVER_OAUC_DATA to a "
             "directory that has some"
         )
     return present
 
 
 def _models_on(names: Sequence[str], models: Sequence[str]) -> list[str]:
-    """Those of the models that run on all of these streams."""
+    """Return the models that run on all of these streams."""
     only_short = LONG.isdisjoint(names)
     return [model for model in models if only_short or MODELS[model].for_long]
 
 
 def _n_examples(name: str, limit: int | None) -> int:
-    """How many examples of a stream are learned."""
+    """Return the number of examples to learn of a stream."""
     n_samples = (STREAMS[name] if name in STREAMS else BENCHMARKS[name].facts).n_samples
     return min(n_samples, limit or (LONG_LIMIT if name in LONG else LIMIT))

@@ -1,4 +1,4 @@
-"""The streams as a figure: how far every model is behind the best, a dot per stream."""
+"""A figure of how far each model is behind the best, with a dot per stream."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from river_oauc.cli.console.figure import DARK, LIGHT, Theme, new_figure, to_png
 from benchmarks.streams.rivals import MODELS
 from benchmarks.streams.summary import Group
+from river_oauc.cli.console.figure import DARK, LIGHT, Theme, new_figure, to_png
 
 __all__ = ["draw_distances"]
 
-# Two blues of Okabe and Ito, which people who see fewer colours tell from grey.
+# Two blues of Okabe and Ito's colour-blind safe palette.
 _OURS = {LIGHT: "#0072B2", DARK: "#56B4E9"}
 _TICKS = (0.0, 0.5, 2.0, 5.0, 10.0, 20.0, 40.0)
 
 
 def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
-    """A PNG with a panel per group, a row per model, the best at the top, and a dot per stream."""
+    """Draw a PNG with a panel per group, a row per model by rank, and a dot per stream."""
     sizes = [len(group.models) for group in groups]
     figure = new_figure(8, 0.9 + 0.85 * len(groups) + 0.26 * sum(sizes), theme)
     panels = figure.subplots(
@@ -27,7 +27,7 @@ def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
     ).ravel()
     for axes, group in zip(panels, groups, strict=True):
         _draw_panel(axes, group, theme)
-    # Half a point and forty are to be seen at once.
+    # A square-root scale shows both half a point and forty.
     panels[0].set_xscale("function", functions=(_root, np.square))
     panels[0].set_xlim(0.0, max(_TICKS[-1], *(float(axes.dataLim.x1) for axes in panels)))
     panels[0].set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])

@@ -1,4 +1,4 @@
-"""MOA's learners, through CapyMOA, behind the two methods that a comparison needs."""
+"""MOA's learners through CapyMOA, with the methods of a river classifier."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 
 from river_oauc.cli.console.errors import UserError
 
-__all__ = ["IS_HERE", "MOA"]
+__all__ = ["IS_INSTALLED", "MOA"]
 
-IS_HERE = importlib.util.find_spec("capymoa") is not None and shutil.which("java") is not None
+IS_INSTALLED = importlib.util.find_spec("capymoa") is not None and shutil.which("java") is not None
 
 
 class MOA:
-    """A classifier of MOA on feature dicts, all with the keys of the first.
+    """A classifier of MOA for feature dicts that all have the keys of the first.
 
     Parameters
     ----------
     name
-        Its class in `capymoa.classifier`.
+        Name of a class of `capymoa.classifier`.
     options
-        What its constructor is given.
+        Arguments of its constructor.
 
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        if not IS_HERE:
-            raise UserError("MOA is not here: pip install capymoa, and have Java on the path")
-        # Starts a Java machine: not before it is asked for.
+        if not IS_INSTALLED:
+            raise UserError("MOA is not installed: pip install capymoa, and have Java on the path")
+        # Imported late because this starts a Java virtual machine.
         from capymoa import classifier
 
         self._class, self._options = getattr(classifier, name), options
@@ -52,7 +52,7 @@ class MOA:
         return LabeledInstance.from_array(self._schema, values, int(y))
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[bool, float]:
-        """Its votes, spread so that those near 0 and 1 do not tie; 0.5 if it has none."""
+        """Return a monotone transform of the votes that does not tie near 0 and 1; 0.5 without."""
         instance = self._instance(x)
         votes = self._learner.predict_proba(instance)
         if votes is None:
@@ -62,7 +62,7 @@ class MOA:
         return {False: 1.0 - p, True: p}
 
     def learn_one(self, x: dict[Any, Any], y: bool) -> None:
-        """Learn from an example."""
+        """Update the model with one example."""
         instance = self._instance(x, y)
         self._learner.train(instance)
 
@@ -72,7 +72,7 @@ class MOA:
 
 
 def _used_heap() -> int:
-    """The bytes that live objects of the Java machine take."""
+    """Return the bytes of the live objects of the Java virtual machine."""
     import jpype
 
     gc.collect()

@@ -1,31 +1,38 @@
-"""A learner's way through a stream: every example is predicted, and then learned."""
+"""Progressive validation: each example of a stream is predicted and then learned."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.arrays import BoolArray, FloatArray
 from river_oauc.cli.models import Example
-from river_oauc.inputs.arrays import BoolArray, FloatArray
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
-__all__ = ["Outcome", "auc", "auc_in_windows", "follow", "outcome_of"]
+__all__ = ["Cell", "Outcome", "auc", "auc_in_windows", "follow", "outcome_of"]
 
-# The AUC in windows of so many examples is that of a score that cannot gain from a changing share
-# of positives.
+# Examples per window. Within windows no score gains from a changing share of positives.
 WINDOW = 500
-# The share of the examples that is looked at: those of the highest scores.
+# Share of the examples that counts as the top of the ranking.
 TOP = 0.01
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a learner fared on a stream. All measures but the last two are in percent."""
+class Cell(NamedTuple):
+    """A run: the first examples of a stream, shuffled with a seed, and a model behind a scaler."""
+
+    stream: str
+    examples: int
+    seed: int
+    model: str
+    scaler: str
+
+
+class Outcome(NamedTuple):
+    """The measures of a run, in percent but for the last two."""
 
     auc: float
     auc_in_windows: float
@@ -36,10 +43,7 @@ class Outcome:
 
 
 def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArray, float]:
-    """The probabilities before learning, the labels, and the seconds that it took.
-
-    They are those that the thread has worked: what else the machine had to do does not count.
-    """
+    """Return the probabilities before learning, the labels, and the CPU seconds of the thread."""
     scores, labels, seconds = [], [], 0.0
     predict, learn, clock = model.predict_proba_one, model.learn_one, time.thread_time
     for x, y in examples:
@@ -48,14 +52,14 @@ def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArr
         learn(x, y)
         seconds += clock() - start
         p = prediction.get(True, 0.0) if prediction else 0.5
-        # `MinMaxScaler | LogisticRegression` says NaN of the first example.
+        # `MinMaxScaler | LogisticRegression` predicts NaN for the first example.
         scores.append(0.5 if math.isnan(p) else p)
         labels.append(y)
     return np.array(scores), np.array(labels, dtype=bool), seconds
 
 
 def outcome_of(model: Any, examples: Iterable[Example]) -> Outcome:
-    """How a fresh learner fares on a stream."""
+    """Measure an untrained model on a stream."""
     scores, labels, seconds = follow(model, examples)
     classes = scores[labels], scores[~labels]
     return Outcome(
@@ -69,12 +73,12 @@ def outcome_of(model: Any, examples: Iterable[Example]) -> Outcome:
 
 
 def auc(scores: FloatArray, labels: BoolArray) -> float:
-    """The exact AUC, a tie counting one half."""
+    """Return the exact AUC, a tie counting one half."""
     return exact_auc(scores[labels], scores[~labels])
 
 
 def auc_in_windows(scores: FloatArray, labels: BoolArray, window: int = WINDOW) -> float:
-    """The mean AUC over the windows that have both classes."""
+    """Return the mean AUC over the windows that have both classes."""
     windows = [slice(start, start + window) for start in range(0, len(labels), window)]
     aucs = [auc(scores[own], labels[own]) for own in windows if len(set(labels[own].tolist())) == 2]
     return float(np.mean(aucs)) if aucs else 0.5

@@ -1,18 +1,17 @@
-"""The tables as text: for the terminal, Markdown and CSV."""
+"""The tables for the terminal, in Markdown and in CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from benchmarks.streams.rivals import MODELS
 from benchmarks.streams.summary import COSTS, MEASURES, Group
 
 __all__ = ["LEGEND", "RANKED", "losses_text", "ranks_text", "rows", "to_csv", "to_markdown"]
 
-# Rivals that are ahead by less are as good as level.
+# Smaller leads of a rival are not listed.
 MARGIN = 0.5
 RANKED = ("auc", "average_precision")
 LEGEND = (
@@ -24,7 +23,7 @@ _LETTERS = {"bare": "", "Standard": "ˢ", "MinMax": "ᵐ", "MaxAbs": "ᵃ"}
 
 
 def rows(group: Group, measure: str) -> list[list[str]]:
-    """A row per model and a column per stream, with the mean and, of two models, the rank."""
+    """Return a row per model and a column per stream, with mean and, if ranked, rank."""
     digits = 0 if measure in COSTS else 1
     table = [["", *group.streams, "mean"]]
     ranks = {}
@@ -41,15 +40,15 @@ def rows(group: Group, measure: str) -> list[list[str]]:
 
 
 def ranks_text(group: Group, measure: str) -> str:
-    """The average ranks and their critical difference."""
-    p_value = group.chance(measure)
-    chance = "" if p_value is None else f" (Friedman's p = {p_value:.1g})"
-    title = f"{group.title}. Average ranks, {MEASURES[measure]}{chance}"
+    """Return the average ranks and their critical difference."""
+    p_value = group.friedman_p_value(measure)
+    test = "" if p_value is None else f" (Friedman's p = {p_value:.1g})"
+    title = f"{group.title}. Average ranks, {MEASURES[measure]}{test}"
     return f"{title}\n{group.ranking(measure).text}"
 
 
 def losses_text(group: Group) -> str:
-    """Where rivals are ahead of our champion."""
+    """List the rivals that are ahead of the best of ours."""
     lines = [f"{group.title}: rivals more than {MARGIN} points of AUC above {group.champion}."]
     for stream, ahead in group.losses(MARGIN).items():
         rivals = [f"{model} +{points:.1f}" for model, points in ahead.items()]
@@ -58,7 +57,7 @@ def losses_text(group: Group) -> str:
 
 
 def to_markdown(groups: Sequence[Group], ranked: Sequence[Group]) -> str:
-    """The average ranks, the losses, and all tables with the best figure of a stream in bold."""
+    """Return the average ranks, the losses, and all tables with the best figures in bold."""
     parts = ["# Learners on streams", LEGEND]
     for group in ranked:
         parts += [f"```\n{ranks_text(group, measure)}\n```" for measure in RANKED]
@@ -71,7 +70,7 @@ def to_markdown(groups: Sequence[Group], ranked: Sequence[Group]) -> str:
 
 
 def _markdown_table(group: Group, measure: str) -> str:
-    """A table with a row per stream and a column per model."""
+    """Return a table with a row per stream and a column per model."""
     (_, *names), *models = rows(group, measure)
     best = min if measure in COSTS else max
     lines = ["| | " + " | ".join(model for model, *_ in models) + " |"]
@@ -88,7 +87,7 @@ def _markdown_table(group: Group, measure: str) -> str:
 
 
 def to_csv(groups: Sequence[Group]) -> str:
-    """A line for every model behind every scaler on every stream."""
+    """Return a line for every model behind every scaler on every stream."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["stream", "model", "scaler", *MEASURES, *COSTS])
@@ -100,5 +99,5 @@ def to_csv(groups: Sequence[Group]) -> str:
         for scaler in MODELS[model].scalers
     }
     for key, outcome in lines.items():
-        writer.writerow([*key, *(f"{value:.4f}" for value in asdict(outcome).values())])
+        writer.writerow([*key, *(f"{value:.4f}" for value in outcome)])
     return file.getvalue()

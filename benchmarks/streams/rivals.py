@@ -1,4 +1,4 @@
-"""The learners that are compared on streams, each in its best usual preparations."""
+"""The learners of the stream benchmark, and the scalers that each is tried behind."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from river import ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
 
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from benchmarks.streams import moa, vowpal
+from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
 
 __all__ = ["MODELS", "Model"]
 
@@ -23,21 +23,21 @@ _SCALERS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """A learner that takes part.
+    """A learner of the benchmark.
 
     Parameters
     ----------
     make
-        Gives a fresh learner from a seed; learners without chance ignore it.
+        Creates an untrained learner from a seed; deterministic learners ignore it.
     scalers
-        What it is tried behind; "bare" is nothing. The table has the best, chosen afterwards.
+        The scalers that it is tried behind; "bare" is none. The tables report the best.
     ours
         Whether it comes from this package.
     for_long
-        Whether it runs on long and wide streams, too: its steps must cost no more than the features
-        that an example has.
-    is_here
-        Whether what it needs is installed.
+        Whether it also runs on long and wide streams: the cost of a step must depend on the
+        features of the example only.
+    is_installed
+        Whether the packages that it needs are installed.
 
     """
 
@@ -45,10 +45,10 @@ class Model:
     scalers: tuple[str, ...] = ("bare",)
     ours: bool = False
     for_long: bool = False
-    is_here: bool = True
+    is_installed: bool = True
 
     def prepared(self, scaler: str, seed: int) -> Any:
-        """A fresh learner behind one of its scalers."""
+        """Create an untrained learner behind one of its scalers."""
         learner = self.make(seed)
         return learner if scaler == "bare" else _SCALERS[scaler]() | learner
 
@@ -62,12 +62,16 @@ def _linear(make: Callable[[int], Any]) -> Model:
 
 
 def _vowpal_wabbit(options: str) -> Model:
-    # Bare: but for FTRL it brings every feature to one scale by itself.
-    return Model(lambda seed: vowpal.VowpalWabbit(options), for_long=True, is_here=vowpal.IS_HERE)
+    # Bare because it scales features by itself, except with FTRL.
+    return Model(
+        lambda seed: vowpal.VowpalWabbit(options), for_long=True, is_installed=vowpal.IS_INSTALLED
+    )
 
 
 def _moa(name: str, **options: Any) -> Model:
-    return Model(lambda seed: moa.MOA(name, random_seed=seed + 1, **options), is_here=moa.IS_HERE)
+    return Model(
+        lambda seed: moa.MOA(name, random_seed=seed + 1, **options), is_installed=moa.IS_INSTALLED
+    )
 
 
 MODELS = {

@@ -1,16 +1,15 @@
-"""What the runs have come to: for every model on every stream its best preparation."""
+"""Summary of the runs: for each model and stream the figure behind the best scaler."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.ranking import Ranking, rank
-from benchmarks.streams.progress import Outcome
-from benchmarks.streams.results import Cell
+from benchmarks.streams.progress import Cell, Outcome
 from benchmarks.streams.rivals import MODELS
 
 __all__ = ["COSTS", "MEASURES", "Best", "Group", "Means", "means"]
@@ -23,24 +22,21 @@ MEASURES = {
 }
 COSTS = {"microseconds": "µs per example", "kilobytes": "Memory, KiB"}
 
-# The mean outcome over the seeds, by stream, model and scaler.
+# Mean outcomes over the seeds, by stream, model and scaler.
 Means = Mapping[tuple[str, str, str], Outcome]
 
 
 def means(outcomes: Mapping[Cell, Outcome], cells: Sequence[Cell]) -> Means:
-    """The mean outcomes over the seeds of these cells."""
+    """Average the outcomes of these cells over the seeds."""
     runs: dict[tuple[str, str, str], list[Outcome]] = {}
     for cell in cells:
         runs.setdefault((cell.stream, cell.model, cell.scaler), []).append(outcomes[cell])
-    return {
-        key: Outcome(*np.mean([astuple(run) for run in own], axis=0).tolist())
-        for key, own in runs.items()
-    }
+    return {key: Outcome(*np.mean(own, axis=0).tolist()) for key, own in runs.items()}
 
 
 @dataclass(frozen=True)
 class Best:
-    """A figure of a model on a stream, and what the model stood behind."""
+    """A figure of a model on a stream, and the scaler in front of the model."""
 
     value: float
     scaler: str
@@ -48,16 +44,16 @@ class Best:
 
 @dataclass(frozen=True)
 class Group:
-    """Streams that the same models have gone through.
+    """Streams that the same models ran on.
 
     Parameters
     ----------
     title
-        What they have in common.
+        Heading of the group.
     streams
-        Their names.
+        Names of the streams.
     models
-        The models.
+        Names of the models.
     means
         The mean outcomes.
 
@@ -70,26 +66,26 @@ class Group:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether there are models to rank, one of ours among them."""
+        """Whether there are at least two models, one of them ours."""
         return len(self.models) > 1 and any(MODELS[model].ours for model in self.models)
 
     def best(self, measure: str, stream: str, model: str) -> Best:
-        """The highest figure over the scalers; of a cost, that of the highest AUC."""
+        """Return the figure behind the best scaler; for a cost, behind that of the best AUC."""
         own = {scaler: self.means[stream, model, scaler] for scaler in MODELS[model].scalers}
         judged_by = "auc" if measure in COSTS else measure
         scaler = max(own, key=lambda name: float(getattr(own[name], judged_by)))
         return Best(getattr(own[scaler], measure), scaler)
 
     def column(self, measure: str, model: str) -> list[float]:
-        """The figures of a model, a stream after the other."""
+        """Return the figures of a model on the streams, in order."""
         return [self.best(measure, stream, model).value for stream in self.streams]
 
     def ranking(self, measure: str) -> Ranking:
-        """The average ranks of the models."""
+        """Rank the models."""
         return rank({model: self.column(measure, model) for model in self.models})
 
-    def chance(self, measure: str) -> float | None:
-        """Friedman's p-value, None of two models: how likely such ranks are among equals."""
+    def friedman_p_value(self, measure: str) -> float | None:
+        """Return the p-value of Friedman's test that all models rank alike; None for two models."""
         if len(self.models) < 3:
             return None
         columns = (self.column(measure, model) for model in self.models)
@@ -97,11 +93,11 @@ class Group:
 
     @property
     def champion(self) -> str:
-        """The one of ours with the best average rank by AUC."""
+        """Our model with the best average rank by AUC."""
         return next(name for name in self.ranking("auc").ranks if MODELS[name].ours)
 
     def losses(self, margin: float) -> dict[str, dict[str, float]]:
-        """By stream, the rivals with a higher AUC than our champion, and by how many points."""
+        """Return by stream the rivals with a higher AUC than our champion, and their leads."""
         losses, champion = {}, self.champion
         for stream in self.streams:
             own = self.best("auc", stream, champion).value

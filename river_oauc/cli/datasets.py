@@ -6,10 +6,10 @@ import argparse
 
 from rich.console import Console
 
-from river_oauc.datasets import BENCHMARKS, BenchmarkDataset
-from river_oauc.datasets.published import DIRECTORY_VARIABLE, check_directory_variable
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import print_table, say
+from river_oauc.datasets import BENCHMARKS, BenchmarkDataset
+from river_oauc.datasets.published import DIRECTORY_VARIABLE, check_directory_variable
 
 __all__ = ["add_arguments", "run"]
 

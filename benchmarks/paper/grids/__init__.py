@@ -1,1 +1,1 @@
-"""A whole grid of settings of one method, learned in one pass."""
+"""All settings of a parameter grid of one method, learned in one pass."""

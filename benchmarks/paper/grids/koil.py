@@ -1,4 +1,4 @@
-"""Many settings of KOIL with Gaussian kernels, learning side by side in one pass."""
+"""Many settings of KOIL with Gaussian kernels, trained side by side in one pass."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from benchmarks.paper.grids.nearest import (
-    IndexArray,
-    k_nearest_by_row,
-    nearest_by_row,
-)
-from benchmarks.paper.grids.stack import LARGEST_NORM, Mask, Stack
-from river_oauc.inputs.arrays import FloatArray, resized
+from benchmarks.arrays import BoolArray, FloatArray, IndexArray
+from benchmarks.paper.grids.nearest import k_nearest_by_row, nearest_by_row
+from benchmarks.paper.grids.stack import LARGEST_NORM, Stack
 
 __all__ = ["KOILStack"]
 
@@ -23,21 +19,21 @@ _FIRST_CAPACITY = 256
 class KOILStack(Stack):
     """Many settings of `KOIL` with Gaussian kernels, the L1 loss and FIFO buffers.
 
-    What is stored depends on which pairs lack a margin of 1. Settings of one kernel width that have
-    always agreed about that have stored the same, and their coefficients are in proportion to C: a
-    model of C = 1 stands for them all. So there is one model per width in the beginning, and it
-    parts in two whenever its settings disagree. In the end there is about half a model per setting
-    of the paper's grid.
+    Which examples are stored depends on which pairs violate a margin of 1. Settings of one kernel
+    width that have always agreed on that have stored the same vectors, with coefficients in
+    proportion to C, so that one model with C = 1 represents them all. The stack starts with one
+    model per width and splits a model in two when its settings disagree. On the paper's grid this
+    ends at about one model for two settings.
 
-    A model has buffers and a Gram matrix of its own; only the distances of the new example to the
-    stored ones are shared. All models move at once nevertheless, as slices of three-dimensional
-    arrays. The scores of the stored vectors are kept in step: a step costs k + 2 rows of the Gram
-    matrix per model, and some passes over M × 2B arrays, for M models and a budget of B; memory is
-    up to 4 G B² doubles for G settings. An error of rounding in a score shrinks as the score does,
-    by 1 - eta per step, so errors do not add up.
+    Each model has its own buffers and Gram matrix; only the distances between the new example and
+    the stored vectors are shared. All models are updated at once, as slices of three-dimensional
+    arrays. The scores of the stored vectors are updated rather than recomputed: a step costs k + 2
+    rows of the Gram matrix per model and some passes over M × 2B arrays, for M models and a budget
+    of B. Memory is up to 4 G B² doubles for G settings. Rounding errors in a score shrink with the
+    score, by 1 - eta per step, and do not accumulate.
 
-    No setting can diverge: a step adds at most 2 k eta C to the sum of the absolute coefficients,
-    and the shrinkage takes away a part of eta, so that this sum never exceeds 2 k C.
+    No setting can diverge: a step adds at most 2 k eta C to the sum of the absolute coefficients
+    and shrinks the sum by the factor 1 - eta, so that it never exceeds 2 k C.
 
     Parameters
     ----------
@@ -46,13 +42,13 @@ class KOILStack(Stack):
     gamma
         The inverse squared kernel width of each setting.
     C
-        The price of a pair in each setting.
+        The cost of a pair in each setting.
     eta
         Step size.
     budget
-        Number of stored vectors of a class.
+        Number of stored vectors per class.
     k
-        Number of pairs that count in a step.
+        Number of pairs that a step uses at most.
 
     Examples
     --------
@@ -79,19 +75,19 @@ class KOILStack(Stack):
     ) -> None:
         self._C: FloatArray = np.array(C, dtype=float)
         if 2 * k * self._C.max() > LARGEST_NORM:
-            raise ValueError(f"C is {self._C.max()}: coefficients may become too long")
+            raise ValueError(f"C is {self._C.max()}: coefficients may become too large")
         self.diverged = np.zeros(len(self._C), dtype=bool)
         self._eta = eta
         self._budget = budget
         self._k = k
-        # The vectors that any model has stored, in the order of their arrival.
+        # The vectors that any model stores, in order of arrival.
         self._n_vectors = 0
         self._vectors: FloatArray = np.zeros((_FIRST_CAPACITY, size))
 
-        # Of each setting.
+        # The model of each setting.
         self._model: IndexArray
-        # Of each model. The negatives stand in the first slots and the positives behind them. A
-        # free slot has a coefficient of 0, and may have anything elsewhere.
+        # Per model. Negatives take the first slots and positives the others. A free slot has a
+        # coefficient of 0; its other entries are arbitrary.
         self._gamma: FloatArray
         self._gamma, self._model = np.unique(np.asarray(gamma, dtype=float), return_inverse=True)
         n_models, n_slots = len(self._gamma), 2 * budget
@@ -99,7 +95,7 @@ class KOILStack(Stack):
         self._place: IndexArray = np.zeros((n_models, n_slots), dtype=np.intp)
         self._coefficients: FloatArray = np.zeros((n_models, n_slots))
         self._scores: FloatArray = np.zeros((n_models, n_slots))
-        # With room for one model per setting; what is not used takes no memory.
+        # Room for one model per setting; the system provides untouched pages on demand.
         self._gram: FloatArray = np.zeros((len(self._C), n_slots, n_slots))
         self._find_margins()
 
@@ -108,7 +104,7 @@ class KOILStack(Stack):
         other = self._slots(not positive)
         n_own, n_other = self._n_stored[int(positive)], self._n_stored[int(not positive)]
         n_pairs = violating.sum(axis=1)
-        # Without anything to compare with, an example counts like one pair.
+        # Without an example to compare with, a new one counts as one pair.
         n_pairs[(n_other == 0) | (n_own == 0) & (n_pairs == 0)] = 1
         many = np.flatnonzero(n_pairs > self._k)
         if len(many):
@@ -129,7 +125,7 @@ class KOILStack(Stack):
         scores = np.empty((len(self._C), len(matrix)))
         for model, gamma in enumerate(self._gamma):
             similarities = np.exp(-gamma * distances[:, self._place[model]])
-            # C comes first: the smallest similarities have few digits to be multiplied afterwards.
+            # Multiply by C first: tiny similarities have few digits left.
             for setting in np.flatnonzero(self._model == model):
                 scores[setting] = similarities @ (self._C[setting] * self._coefficients[model])
         return scores
@@ -137,13 +133,13 @@ class KOILStack(Stack):
     def _slots(self, positive: bool) -> slice:
         return slice(self._budget, 2 * self._budget) if positive else slice(0, self._budget)
 
-    def _compare(self, x: FloatArray, positive: bool) -> tuple[FloatArray, Mask]:
-        """Similarities of an example to the vector in each slot, and which pairs lack a margin.
+    def _compare(self, x: FloatArray, positive: bool) -> tuple[FloatArray, BoolArray]:
+        """Return the similarity of an example to each slot, and which pairs violate the margin.
 
-        Models whose settings disagree about that are parted.
+        Models whose settings disagree on the pairs are split.
         """
         other = self._slots(not positive)
-        # A free slot names the first vector, which need not be there yet.
+        # A free slot refers to the first vector, which may not exist yet.
         distances = cdist(x[np.newaxis], self._vectors[: max(self._n_vectors, 1)], "sqeuclidean")[0]
         while True:
             rows = distances[self._place]
@@ -158,10 +154,10 @@ class KOILStack(Stack):
             models = np.flatnonzero(is_disputed.any(axis=1))
             if not len(models):
                 return rows, violating
-            self._part(models, np.where(is_disputed, lead, 0.0)[models].max(axis=1))
+            self._split(models, np.where(is_disputed, lead, 0.0)[models].max(axis=1))
 
-    def _part(self, models: IndexArray, leads: FloatArray) -> None:
-        """Part each model: a copy stands for those of its settings that are content with a lead."""
+    def _split(self, models: IndexArray, leads: FloatArray) -> None:
+        """Split each model: a copy takes the settings whose margin is at most the lead."""
         n_models = len(self._gamma)
         for copy, (model, lead) in enumerate(zip(models, leads, strict=True), n_models):
             self._model[(self._model == model) & (1.0 / self._C <= lead)] = copy
@@ -175,7 +171,7 @@ class KOILStack(Stack):
         self._find_margins()
 
     def _find_margins(self) -> None:
-        """The smallest and the largest margin that the settings of each model want."""
+        """Find the smallest and the largest margin among the settings of each model."""
         self._smallest_margin: FloatArray = np.full(len(self._gamma), np.inf)
         self._largest_margin: FloatArray = np.zeros(len(self._gamma))
         np.minimum.at(self._smallest_margin, self._model, 1.0 / self._C)
@@ -189,7 +185,7 @@ class KOILStack(Stack):
         changes: FloatArray,
         positive: bool,
     ) -> None:
-        """Change coefficients, and let the models that give the example one store it."""
+        """Apply changes of coefficients and store the example where its own is not zero."""
         if self._n_vectors == len(self._vectors):
             self._make_room()
         self._vectors[self._n_vectors] = x
@@ -214,7 +210,7 @@ class KOILStack(Stack):
         self._n_stored[int(positive), models] += 1
         self._n_vectors += 1
 
-        # A slot that was free has lost nothing.
+        # The coefficient lost from a free slot is 0.
         heirs = own.start + nearest_by_row(to_lost, self._place[models, own])
         self._coefficients[models, slots] = 0.0
         changes[models, slots] = coefficients[models]
@@ -224,7 +220,7 @@ class KOILStack(Stack):
         self._scores[models, slots] = np.einsum("ms,ms->m", rows, self._coefficients[models])
 
     def _times_gram(self, changes: FloatArray) -> FloatArray:
-        """What a change of few coefficients of each model does to its scores."""
+        """Multiply sparse changes of the coefficients of each model by its Gram matrix."""
         n_models, n_slots = changes.shape
         changed = np.flatnonzero(changes != 0.0)
         first = np.searchsorted(changed, n_slots * np.arange(n_models + 1))
@@ -235,11 +231,13 @@ class KOILStack(Stack):
         return product
 
     def _make_room(self) -> None:
-        """Forget the vectors that no model has stored any more; if that is not enough, grow."""
+        """Drop the vectors that no model stores any more, and grow if that is not enough."""
         kept, place = np.unique(self._place, return_inverse=True)
         capacity = len(self._vectors)
         if 4 * len(kept) > 3 * capacity:
             capacity *= 2
-        self._vectors = resized(self._vectors[kept], capacity, self._vectors.shape[1])
+        vectors = np.zeros((capacity, self._vectors.shape[1]))
+        vectors[: len(kept)] = self._vectors[kept]
+        self._vectors = vectors
         self._place = place.reshape(self._place.shape)
         self._n_vectors = len(kept)

@@ -1,32 +1,48 @@
-"""Many settings of `OAUCM` or `OAUCS`, learning side by side in one pass.
+"""Many settings of `OAUCM` or `OAUCS`, trained side by side in one pass.
 
-Class moments do not depend on the weights, so all settings share them. The weights of the settings
-are the columns of a matrix, and what a learner does with a vector, a stack does with that matrix:
-one product with the covariance serves them all.
+The class moments do not depend on the weights, so all settings share them, and one product of the
+covariance with the matrix of all weights serves every setting.
 """
 
 from __future__ import annotations
 
-import abc
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from river_oauc import losses
+from benchmarks.arrays import FloatArray
+from benchmarks.paper.grids.losses import psi_m_gradient, psi_s_gradient
 from benchmarks.paper.grids.stack import LinearStack
-from river_oauc.inputs.arrays import FloatArray
-from river_oauc.stats.moments import Moments
 
 __all__ = ["OAUCMStack", "OAUCSStack"]
 
 
+class _Moments:
+    """Count, mean and scatter matrix of the vectors of a class, by Welford's recursion."""
+
+    def __init__(self, size: int) -> None:
+        self.n = 0
+        self.mean: FloatArray = np.zeros(size)
+        self.scatter: FloatArray = np.zeros((size, size))
+
+    def update(self, x: FloatArray) -> None:
+        deviation = x - self.mean
+        self.n += 1
+        self.mean += deviation / self.n
+        self.scatter += np.outer(deviation, deviation * ((self.n - 1) / self.n))
+
+
 class _MomentStack(LinearStack):
-    """Settings of a learner that takes a gradient step on a loss of class moments.
+    """Settings of a learner that takes gradient steps on a loss of class moments.
+
+    A step costs one product of the p × p covariance with the p × G weights and a few passes over
+    the weights.
 
     Parameters
     ----------
     size
-        Number of features.
+        Number p of features.
     l2
         The regulariser of each setting.
     lr
@@ -34,52 +50,42 @@ class _MomentStack(LinearStack):
 
     """
 
-    def __init__(self, size: int, l2: ArrayLike, lr: ArrayLike | None) -> None:
+    _gradient: typing.ClassVar[
+        staticmethod[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    ]
+
+    def __init__(self, size: int, l2: ArrayLike, lr: ArrayLike | None = None) -> None:
         self._l2: FloatArray = np.array(l2, dtype=float)
         super().__init__(size, 1.0 / self._l2 if lr is None else lr)
         self._is_decaying = lr is None
         self._n_seen = 0
-        self._positive = Moments(size)
-        self._negative = Moments(size)
+        self._moments = {1.0: _Moments(size), -1.0: _Moments(size)}
 
-    @staticmethod
-    @abc.abstractmethod
-    def _coefficients(margin: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """`pull` and `spread` of the gradient of the loss; see `losses`."""
-
-    def _move(self, x: FloatArray, sign: float) -> None:
-        own, other = self._positive, self._negative
-        if sign < 0.0:
-            own, other = other, own
+    def _step(self, x: FloatArray, y: float) -> None:
         self._n_seen += 1
-        if other.n:
+        opposite = self._moments[-y]
+        if opposite.n:
             rows = self._rows
-            direction = x - other.mean
-            spread_directions = other.cov_dot_stack(self.weights).T
-            variances = np.einsum("gj,gj->g", rows, spread_directions)
+            direction = x - opposite.mean
+            cov_w = rows @ opposite.scatter
+            cov_w /= opposite.n
             # Rounding can leave a variance of zero a little below it.
-            np.maximum(variances, 0.0, out=variances)
-            margins = rows @ direction
-            margins *= sign
-            pulls, spreads = self._coefficients(margins, variances)
+            variances = np.maximum(np.einsum("gj,gj->g", rows, cov_w), 0.0)
+            pulls, spreads = self._gradient(y * (rows @ direction), variances)
 
             steps = self._rates / self._n_seen if self._is_decaying else self._rates
             rows *= (1.0 - steps * self._l2)[:, np.newaxis]
-            spreads *= steps
-            spread_directions *= spreads[:, np.newaxis]
-            rows -= spread_directions
-            pulls *= steps
-            pulls *= sign
-            self._add(direction, pulls)
-        own.update(x.copy())
+            cov_w *= (steps * spreads)[:, np.newaxis]
+            rows -= cov_w
+            self._add(direction, y * steps * pulls)
+        self._moments[y].update(x)
 
 
 class OAUCMStack(_MomentStack):
     """Many settings of `OAUCM` over one pair of class moments.
 
-    A step costs one product of the p × p covariance with the p × G weights, and a few passes over
-    the weights. At G = 441 that is, for each setting, less than a thirtieth of what a step of
-    `OAUCM` costs for 10 features, and less than a twelfth for 60.
+    At G = 441 settings, each costs less than a thirtieth of a step of `OAUCM` at 10 features, and
+    less than a twelfth at 60.
 
     Parameters
     ----------
@@ -106,16 +112,11 @@ class OAUCMStack(_MomentStack):
 
     """
 
-    def __init__(self, size: int, l2: ArrayLike, lr: ArrayLike | None = None) -> None:
-        super().__init__(size, l2, lr)
-
-    _coefficients = staticmethod(losses.psi_m_coefficients)
+    _gradient = staticmethod(psi_m_gradient)
 
 
 class OAUCSStack(_MomentStack):
     """Many settings of `OAUCS` over one pair of class moments.
-
-    A step costs what one of `OAUCMStack` costs.
 
     Parameters
     ----------
@@ -124,11 +125,11 @@ class OAUCSStack(_MomentStack):
     l2
         The regulariser of each setting.
     lr
-        The constant step of each setting.
+        The constant step of each setting; None is 1 / (l2 · t) for the t-th example.
 
     Examples
     --------
-    A step that is too large for the features ends in zeros:
+    A step that is too large for the features diverges:
 
     >>> import numpy as np
     >>> from benchmarks.paper.grids.oauc import OAUCSStack
@@ -143,7 +144,4 @@ class OAUCSStack(_MomentStack):
 
     """
 
-    def __init__(self, size: int, l2: ArrayLike, lr: ArrayLike) -> None:
-        super().__init__(size, l2, lr)
-
-    _coefficients = staticmethod(losses.psi_s_coefficients)
+    _gradient = staticmethod(psi_s_gradient)

@@ -1,30 +1,29 @@
-"""Many settings of one kernel learner with Gaussian kernels, learning side by side in one pass."""
+"""Many settings of `OKAUCM` or `OKAUCS` with Gaussian kernels, trained in one pass."""
 
 from __future__ import annotations
 
-import abc
+import typing
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from river_oauc import losses
-from benchmarks.paper.grids.nearest import IndexArray, nearest_by_row
-from benchmarks.paper.grids.stack import Mask, Stack, freeze_diverged
-from river_oauc.inputs.arrays import FloatArray
+from benchmarks.arrays import BoolArray, FloatArray, IndexArray
+from benchmarks.paper.grids.losses import psi_m_gradient, psi_s_gradient
+from benchmarks.paper.grids.nearest import nearest_by_row
+from benchmarks.paper.grids.stack import Stack, freeze_diverged
 
 __all__ = ["OKAUCMStack", "OKAUCSStack"]
 
-# A smaller similarity counts as none while learning: beside that of a vector to itself, it is far
-# below the last digit of any score.
+# Smaller similarities are set to zero while learning: beside the similarity 1 of a vector to itself
+# they are far below the last digit of any score.
 _NEGLIGIBLE = 1e-30
 
 
 class _Queues:
-    """The last so many vectors of each of two classes, each in a slot of its own.
+    """The most recent vectors of each class.
 
-    The negatives stand in the first slots and the positives behind them. A slot that is free holds
-    zeros.
+    Negatives take the first `budget` slots and positives the others. A free slot holds zeros.
     """
 
     def __init__(self, size: int, budget: int) -> None:
@@ -34,17 +33,17 @@ class _Queues:
         self.arrival: IndexArray = np.zeros(2 * budget, dtype=np.intp)
 
     def slots(self, positive: bool) -> slice:
-        """Where the vectors of a class stand."""
+        """Return the occupied slots of a class."""
         start = self.budget if positive else 0
         return slice(start, start + min(self.n_seen[positive], self.budget))
 
     def squared_distances(self, matrix: FloatArray) -> FloatArray:
-        """From each row of a matrix to each slot."""
+        """Return the squared distance of each row of a matrix to each slot."""
         distances: FloatArray = cdist(matrix, self.vectors, "sqeuclidean")
         return distances
 
     def put(self, x: FloatArray, positive: bool) -> int:
-        """Store a vector; returns its slot."""
+        """Store a vector in place of the oldest of its class and return its slot."""
         start = self.budget if positive else 0
         slot = start + self.n_seen[positive] % self.budget
         self.vectors[slot] = x
@@ -54,17 +53,20 @@ class _Queues:
 
 
 class _KernelMomentStack(Stack):
-    """Settings of a learner whose stored vectors do not depend on its settings.
+    """Settings of a learner whose stored vectors do not depend on its parameters.
 
-    Every example is stored and the oldest one given up. So all settings share the vectors and their
-    distances, and those of one kernel width the Gram matrix as well: their scores at all stored
-    vectors are one product of matrices.
+    Every example is stored in place of the oldest. So all settings share the vectors and their
+    distances, and those of one kernel width also share the Gram matrix: one matrix product gives
+    their scores at all stored vectors.
 
-    These products are what a step costs, and two things make them smaller. While examples of one
-    class follow each other, the coefficients of that class change at two vectors per step: what
-    they contribute to the scores of the other class is kept in step, and only the vectors of the
-    other class are left for the product. And where a kernel is so narrow that most vectors are
-    similar to none but themselves, the scores of these are their coefficients.
+    These products dominate the cost, and two shortcuts make them smaller. Within a run of examples
+    of one class, each step changes two coefficients of that class: its contribution to the scores
+    of the opposite class is updated, and only the vectors of the opposite class remain for the
+    product. And where a kernel is so narrow that most vectors are similar to no other, the scores
+    of these vectors are their coefficients.
+
+    A step costs, for each kernel width, one product of a B × B with a B × G matrix, for a budget B
+    and G settings of that width; two if the previous example was of the opposite class.
 
     Parameters
     ----------
@@ -77,12 +79,21 @@ class _KernelMomentStack(Stack):
     lr
         The constant step of each setting; None is 1 / (l2 · t) for the t-th example.
     budget
-        Number of stored vectors of a class.
+        Number of stored vectors per class.
 
     """
 
+    _gradient: typing.ClassVar[
+        staticmethod[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    ]
+
     def __init__(
-        self, size: int, gamma: ArrayLike, l2: ArrayLike, lr: ArrayLike | None, budget: int
+        self,
+        size: int,
+        gamma: ArrayLike,
+        l2: ArrayLike,
+        lr: ArrayLike | None = None,
+        budget: int = 100,
     ) -> None:
         gammas, regularisers = np.asarray(gamma, dtype=float), np.asarray(l2, dtype=float)
         rates = 1.0 / regularisers if lr is None else np.asarray(lr, dtype=float)
@@ -90,30 +101,25 @@ class _KernelMomentStack(Stack):
         self.diverged = np.zeros(len(gammas), dtype=bool)
         self._queues = _Queues(size, budget)
 
-        # By kernel width: the similarities, and which vectors are similar to any other one.
+        # Per kernel width: the similarities, and which vectors are similar to any other.
         self._gammas: FloatArray = np.unique(gammas)
         self._gram: FloatArray = np.zeros((len(self._gammas), 2 * budget, 2 * budget))
-        self._has_similar: Mask = np.zeros((len(self._gammas), 2 * budget), dtype=bool)
+        self._has_similar: BoolArray = np.zeros((len(self._gammas), 2 * budget), dtype=bool)
 
-        # The class of the last examples, and in which widths its contribution is kept in step.
+        # The class of the current run, and the widths for which its contribution is updated.
         self._run: bool | None = None
-        self._is_wide: Mask = np.zeros(len(self._gammas), dtype=bool)
+        self._is_wide: BoolArray = np.zeros(len(self._gammas), dtype=bool)
 
-        # A column per setting, those of one width side by side.
+        # A column per setting; settings of one width are adjacent.
         self._settings: IndexArray = np.argsort(gammas, kind="stable")
         self._widths: IndexArray = np.searchsorted(self._gammas, gammas[self._settings])
         self._rates: FloatArray = rates[self._settings]
         self._l2: FloatArray = regularisers[self._settings]
         self._coefficients: FloatArray = np.zeros((2 * budget, len(gammas)))
-        # What the vectors of the one class contribute to the scores of those of the other.
+        # Contribution of the class of the run to the scores of the opposite class.
         self._contribution: FloatArray = np.zeros((budget, len(gammas)))
         ends = np.cumsum(np.bincount(self._widths)).tolist()
         self._columns = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
-
-    @staticmethod
-    @abc.abstractmethod
-    def _pull_and_spread(margin: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """`pull` and `spread` of the gradient of the loss; see `losses`."""
 
     def learn(self, x: FloatArray, positive: bool) -> None:
         queues = self._queues
@@ -125,12 +131,12 @@ class _KernelMomentStack(Stack):
         slot = queues.put(x, positive)
         own = queues.slots(positive)
         if queues.n_seen[not positive]:
-            coefficients = self._move(rows, other, 1.0 if positive else -1.0)
+            coefficients = self._step(rows, other, 1.0 if positive else -1.0)
         else:
             coefficients = np.zeros(len(self._settings))
         self._insert(rows, coefficients, slot, own, other)
         diverged = freeze_diverged(self._coefficients.T, self._rates)
-        if diverged is not None:
+        if diverged.any():
             self._contribution[:, diverged] = 0.0
             self.diverged[self._settings[diverged]] = True
 
@@ -143,7 +149,7 @@ class _KernelMomentStack(Stack):
         return scores
 
     def _start_run(self, positive: bool) -> None:
-        """Find what the vectors of a class contribute to the scores of those of the other."""
+        """Compute the contribution of a class to the scores of the opposite class."""
         own, other = self._queues.slots(positive), self._queues.slots(not positive)
         n_others = other.stop - other.start
         self._run = positive
@@ -155,8 +161,8 @@ class _KernelMomentStack(Stack):
                 else 0.0
             )
 
-    def _move(self, rows: FloatArray, other: slice, sign: float) -> FloatArray:
-        """Change the coefficients of the stored vectors; returns those of the new one."""
+    def _step(self, rows: FloatArray, other: slice, y: float) -> FloatArray:
+        """Update the coefficients of the stored vectors and return those of the new one."""
         n_others = other.stop - other.start
         margins = np.concatenate(
             [
@@ -169,22 +175,22 @@ class _KernelMomentStack(Stack):
         deviations -= means
         variances = np.einsum("ij,ij->j", deviations, deviations) / n_others
         margins -= means
-        margins *= sign
-        pulls, spreads = self._pull_and_spread(margins, variances)
+        margins *= y
+        pulls, spreads = self._gradient(margins, variances)
 
         steps = self._rates / sum(self._queues.n_seen) if self._is_decaying else self._rates
         shrinkage = 1.0 - steps * self._l2
         self._coefficients *= shrinkage
         self._contribution[:n_others] *= shrinkage
-        coefficients = sign * steps * pulls
-        # The mean moves against the new example, and what deviates from it moves towards it.
+        coefficients = y * steps * pulls
+        # The mean of the opposite class is pushed away and its deviations shrink towards it.
         deviations *= steps * spreads / n_others
         deviations += coefficients / n_others
         self._coefficients[other] -= deviations
         return coefficients
 
     def _scores_of(self, other: slice) -> FloatArray:
-        """The scores of the vectors of the class that the last examples are not of."""
+        """Return the scores of the vectors of the class opposite to the run."""
         scores = np.empty((other.stop - other.start, len(self._settings)))
         for width, columns in enumerate(self._columns):
             coefficients = self._coefficients[other, columns]
@@ -202,7 +208,7 @@ class _KernelMomentStack(Stack):
     def _insert(
         self, rows: FloatArray, coefficients: FloatArray, slot: int, own: slice, other: slice
     ) -> None:
-        """Put a vector into a slot; the projection of what was there passes on to its heir."""
+        """Put a vector into a slot and project the one it replaces onto its nearest vector."""
         lost = self._coefficients[slot].copy()
         rows_of_lost = self._gram[:, slot].copy()
         rows_of_lost[:, slot] = rows[:, slot]
@@ -218,7 +224,7 @@ class _KernelMomentStack(Stack):
         every_width = np.arange(len(self._gammas))
         places = nearest_by_row(to_lost * to_lost, self._queues.arrival[own])
         heirs = own.start + places
-        # A slot that was free has lost nothing.
+        # The coefficient lost from a free slot is 0.
         inherited = lost * to_lost[every_width, places][self._widths]
         self._coefficients[slot] = coefficients
         self._coefficients[heirs[self._widths], np.arange(len(inherited))] += inherited
@@ -237,10 +243,6 @@ class _KernelMomentStack(Stack):
 class OKAUCMStack(_KernelMomentStack):
     """Many settings of `OKAUCM` with Gaussian kernels over one pair of FIFO buffers.
 
-    A step costs, for each of the kernel widths, one product of a B × B with a B × G matrix, B
-    being the budget of a class and G the number of settings of that width; two if the example
-    before was of the other class.
-
     Parameters
     ----------
     size
@@ -252,7 +254,7 @@ class OKAUCMStack(_KernelMomentStack):
     lr
         The constant step of each setting; None is 1 / (l2 · t) for the t-th example.
     budget
-        Number of stored vectors of a class.
+        Number of stored vectors per class.
 
     Examples
     --------
@@ -269,23 +271,11 @@ class OKAUCMStack(_KernelMomentStack):
 
     """
 
-    def __init__(
-        self,
-        size: int,
-        gamma: ArrayLike,
-        l2: ArrayLike,
-        lr: ArrayLike | None = None,
-        budget: int = 100,
-    ) -> None:
-        super().__init__(size, gamma, l2, lr, budget)
-
-    _pull_and_spread = staticmethod(losses.psi_m_coefficients)
+    _gradient = staticmethod(psi_m_gradient)
 
 
 class OKAUCSStack(_KernelMomentStack):
     """Many settings of `OKAUCS` with Gaussian kernels over one pair of FIFO buffers.
-
-    A step costs what one of `OKAUCMStack` costs.
 
     Parameters
     ----------
@@ -296,15 +286,10 @@ class OKAUCSStack(_KernelMomentStack):
     l2
         The regulariser of each setting.
     lr
-        The constant step of each setting.
+        The constant step of each setting; None is 1 / (l2 · t) for the t-th example.
     budget
-        Number of stored vectors of a class.
+        Number of stored vectors per class.
 
     """
 
-    def __init__(
-        self, size: int, gamma: ArrayLike, l2: ArrayLike, lr: ArrayLike, budget: int = 100
-    ) -> None:
-        super().__init__(size, gamma, l2, lr, budget)
-
-    _pull_and_spread = staticmethod(losses.psi_s_coefficients)
+    _gradient = staticmethod(psi_s_gradient)

@@ -1,46 +1,44 @@
-"""Many settings of one learner, learning side by side in one pass."""
+"""Many settings of one learner, trained side by side in one pass."""
 
 from __future__ import annotations
 
 import abc
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg.blas import ddot, dger
 
-from river_oauc.inputs.arrays import FloatArray
+from benchmarks.arrays import BoolArray, FloatArray
 
-__all__ = ["LARGEST_NORM", "LinearStack", "Mask", "Stack", "freeze_diverged"]
+__all__ = ["LARGEST_NORM", "LinearStack", "Stack", "freeze_diverged"]
 
-# Weights longer than this have diverged. The largest weights that ever ranked well, on features
-# of about 1, were a thousand times shorter.
+# Weights with a larger norm have diverged. On features of about 1, the largest weights that ranked
+# well were a thousand times smaller.
 LARGEST_NORM = 1e8
-
-Mask = NDArray[np.bool_]
 
 
 class Stack(abc.ABC):
     """G settings of one learner.
 
-    Weights that grow beyond `LARGEST_NORM` have diverged: they are set to zero and never move
-    again, so that the setting gives one score to everything and has an AUC of one half.
+    A setting whose weights exceed `LARGEST_NORM` has diverged. Its weights are set to zero and stay
+    there, so that all its scores are equal and its AUC is 1/2.
 
     Attributes
     ----------
     diverged
-        Which of the settings have diverged.
+        Which settings have diverged.
 
     """
 
-    diverged: Mask
+    diverged: BoolArray
 
     @abc.abstractmethod
     def learn(self, x: FloatArray, positive: bool) -> None:
-        """Let every setting learn from one example."""
+        """Update every setting with one example."""
 
     @abc.abstractmethod
     def scores(self, matrix: FloatArray) -> FloatArray:
-        """The scores of the rows of a matrix: a G × n array with a row per setting."""
+        """Score the n rows of a matrix: a G × n array with a row per setting."""
 
 
 class LinearStack(Stack):
@@ -51,13 +49,12 @@ class LinearStack(Stack):
     size
         Number p of features.
     rates
-        What a step of each setting is proportional to.
+        The factor that the step of each setting is proportional to.
 
     Attributes
     ----------
     weights
-        The weights of each setting: a p × G array with a column per setting, in column-major
-        order.
+        A p × G array in column-major order, with a column per setting.
 
     """
 
@@ -71,45 +68,43 @@ class LinearStack(Stack):
         self.diverged = np.zeros(n_settings, dtype=bool)
 
     def learn(self, x: FloatArray, positive: bool) -> None:
-        self._move(x, 1.0 if positive else -1.0)
-        diverged = freeze_diverged(self._rows, self._rates)
-        if diverged is not None:
-            self.diverged |= diverged
+        self._step(x, 1.0 if positive else -1.0)
+        self.diverged |= freeze_diverged(self._rows, self._rates)
 
     def scores(self, matrix: FloatArray) -> FloatArray:
         return self._rows @ matrix.T
 
     @abc.abstractmethod
-    def _move(self, x: FloatArray, sign: float) -> None:
-        """Change the weights for an example of the class of this sign."""
+    def _step(self, x: FloatArray, y: float) -> None:
+        """Update the weights with an example of class `y`, 1 or -1."""
 
     def _add(self, x: FloatArray, factors: FloatArray) -> None:
-        """Add to the weights of each setting its own multiple of `x`."""
-        # alpha, x, y, incx, incy, a, and whether x, y and a are overwritten: a += alpha x yᵀ.
+        """Add to the weights of each setting its own multiple of `x`, in place."""
+        # alpha, x, y, incx, incy, a, overwrite_x, overwrite_y, overwrite_a: a += alpha x yᵀ.
         dger(1.0, x, factors, 1, 1, self.weights, 1, 1, 1)
 
 
-def freeze_diverged(rows: FloatArray, rates: FloatArray) -> Mask | None:
+def freeze_diverged(rows: FloatArray, rates: FloatArray) -> BoolArray:
     """Set the weights and the rates of the settings that have diverged to zero.
 
     Parameters
     ----------
     rows
-        The weights or coefficients, a row per setting. They lie in memory without gaps, in
-        whatever order.
+        The weights or coefficients, a row per setting, contiguous in either order.
     rates
-        What a step of each setting is proportional to.
+        The factor that the step of each setting is proportional to.
 
     Returns
     -------
-    Which settings have diverged; None if none has.
+    Which settings have diverged.
 
     """
     flat = rows.ravel(order="K")
-    # The norm of all of them is an upper bound, at a small part of the price.
+    # The norm of all rows together is an upper bound, and much cheaper.
     if ddot(flat, flat) <= LARGEST_NORM**2:
-        return None
-    diverged: Mask = ~(np.einsum("gj,gj->g", rows, rows) <= LARGEST_NORM**2)
+        return np.zeros(len(rows), dtype=bool)
+    # NaN has diverged, too.
+    diverged: BoolArray = ~(np.einsum("gj,gj->g", rows, rows) <= LARGEST_NORM**2)
     rows[diverged] = 0.0
     rates[diverged] = 0.0
     return diverged

@@ -9,7 +9,6 @@ import pathlib
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc.datasets.files import replace_file
 from river_oauc.cli.compare.csv_file import csv_stream
 from river_oauc.cli.compare.libsvm_file import libsvm_stream
 from river_oauc.cli.compare.race import SCALERS, race
@@ -28,6 +27,7 @@ from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import CONTENDERS, contenders
+from river_oauc.datasets.files import replace_file
 
 __all__ = ["add_arguments", "run"]
 

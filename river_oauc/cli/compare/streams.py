@@ -10,11 +10,11 @@ from typing import Any
 
 from river import datasets
 
-from river_oauc.datasets import BENCHMARKS
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import closest_name, known_name
 from river_oauc.cli.console.text import listed
 from river_oauc.cli.models import Example
+from river_oauc.datasets import BENCHMARKS
 
 __all__ = [
     "DEFAULT_SET",
