@@ -1,4 +1,4 @@
-"""`river-oauc datasets`: the benchmark sets, and which of them are here."""
+"""`river-oauc datasets`: the benchmark sets, and which of them are on this machine."""
 
 from __future__ import annotations
 
@@ -15,21 +15,17 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc datasets` takes."""
+    """Declare the arguments of the command."""
     parser.description = (
         "List the benchmark sets: their size, negatives per positive (IR) beside the paper's, and "
         f"the file. Files are looked for in ${DIRECTORY_VARIABLE}, then in river's data directory, "
-        "and are read to see whether they are whole. Nothing is downloaded."
+        "and are checked for damage. Nothing is downloaded."
     )
     parser.add_argument("sets", nargs="*", metavar="SET", help="which sets (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table, and below it the directories of the files.
-
-    The directories have lines of their own, numbered, because a column of the table would break
-    them.
-    """
+    """Print the table, and below it the numbered directories, which are too long for a column."""
     check_directory_variable()
     names = known_names("set", args.sets or None, BENCHMARKS)
     numbers: dict[str, int] = {}
@@ -40,12 +36,12 @@ def run(args: argparse.Namespace) -> int:
 
     console = Console()
     print_table(console, rows)
-    say(console, "*: not the paper's ratio; the docstring of the set's class says why")
+    say(console, "*: differs from the paper's ratio; see the docstring of the set's class")
     for directory, number in numbers.items():
         say(console, f"({number}) {directory}")
     files = [row[-1] for row in rows]
     if n_missing := files.count("-"):
-        say(console, f"{n_missing} sets are not here; each is downloaded when it is first used.")
+        say(console, f"{n_missing} sets are not on this machine; each is downloaded on first use.")
     if n_damaged := files.count("damaged"):
         say(console, f"{n_damaged} files are damaged; delete them to have them downloaded again.")
     return 0
@@ -64,7 +60,7 @@ def _figures(dataset: BenchmarkDataset) -> list[str]:
 
 
 def _file(dataset: BenchmarkDataset, numbers: dict[str, int]) -> str:
-    """Where the file is: the number of its directory, a new one if it is the first there."""
+    """Return the number of the file's directory, adding the directory if it is new."""
     if not dataset.is_downloaded:
         return "-"
     if not dataset.is_intact:

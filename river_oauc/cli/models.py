@@ -1,4 +1,4 @@
-"""The learners that are set against each other, by name."""
+"""The learners that `compare` knows by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from river_oauc import (
 
 __all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "Example", "contenders"]
 
-# What a learner sees of a stream: the features, and whether the example is positive.
+# The features of an example, and whether it is positive.
 Example = tuple[dict[Any, Any], bool]
 
 LOGISTIC = "LogisticRegression"
@@ -34,26 +34,27 @@ ARF = "ARFClassifier"
 
 @dataclass(frozen=True)
 class Contender:
-    """A learner that takes part in the comparisons.
+    """A learner to compare.
 
     Parameters
     ----------
     name
-        What the tables and the figure call it, and what the command line takes.
+        Its name on the command line, in tables and in the figure.
     make
-        Gives a fresh learner from a seed; learners without chance ignore it.
+        Creates an untrained learner from a seed; deterministic learners ignore it.
     ours
         Whether it comes from this package.
     by_default
-        Whether it takes part without being asked for.
+        Whether it runs by default.
     for_wide
-        The same on wide streams, where a step must cost no more than the features it has.
+        Whether it runs by default on wide streams: the cost of a step must depend on the features
+        of the example only.
     bare
         Whether it needs no scaler.
     takes_text
-        Whether it takes text as it is, of any number of values.
+        Whether it takes text with any number of values.
     takes_none
-        Whether it takes None where a number is missing. For the others it is left out.
+        Whether it takes None for a missing number. For other learners the feature is left out.
 
     """
 
@@ -99,14 +100,14 @@ CONTENDERS = (
         lambda seed: linear_model.LogisticRegression(optim.AdaGrad()),
         for_wide=True,
     ),
-    # Of logistic regression, until both classes are learned as often: what river has for rare ones.
+    # With logistic regression: the usual choice in river for rare positives.
     Contender("RandomUnderSampler", _undersampled, for_wide=True),
     Contender(
         "PAClassifier",
         lambda seed: linear_model.PAClassifier(),  # type: ignore[no-untyped-call]
         for_wide=True,
     ),
-    # Ours has the same name, and no bias.
+    # Ours has the same name but no bias.
     Contender("river.Perceptron", lambda seed: linear_model.Perceptron(), by_default=False),
     Contender(
         "HoeffdingTreeClassifier",
@@ -114,13 +115,13 @@ CONTENDERS = (
         by_default=False,
         takes_text=True,
     ),
-    # Ten trees, about a hundred times the work of a linear learner.
+    # Ten trees cost about a hundred times as much as a linear learner.
     Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), takes_text=True),
 )
 
 
 def contenders(names: Collection[str]) -> tuple[Contender, ...]:
-    """The contenders of these names, in the order of the registry.
+    """Return the contenders of these names, in the order of `CONTENDERS`.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""`river-oauc compare`: learners side by side on one stream."""
+"""`river-oauc compare`: learners on one stream."""

@@ -1,4 +1,4 @@
-"""What a column of a table holds: numbers, text, times, or ids, from which nothing is learned."""
+"""Find out whether a column of a table holds numbers, text, times or ids."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 __all__ = ["MAX_CATEGORIES", "Column"]
 
-# One-hot encoding gives a feature to each distinct text: from here on too many for a matrix.
+# With more distinct texts than this, one-hot encoding has too many features for a matrix.
 MAX_CATEGORIES = 50
-# In ids, this share of the values is met for the first time. Only so many are counted: a set of
-# all would be as large as the file.
-NEW_IN_IDS = 0.99
+# A column is made of ids if this share of its first cells is distinct. Keeping all cells would take
+# as much memory as the file.
+DISTINCT_IN_IDS = 0.99
 MAX_COUNTED = 10_000
 
 # `id`, `user_id`, `userId`, `UUID`; not `paid`.
@@ -21,14 +21,14 @@ _NAMED_ID = re.compile(r"(?:^|[^a-zA-Z])(?i:(?:uu|gu)?id)$|[a-z]I[dD]$")
 
 @dataclass(slots=True)
 class Column:
-    """What the cells of one column have in common so far.
+    """The type of a column, from its cells so far.
 
     Parameters
     ----------
     index
-        Its place in a row.
+        Its position in a row.
     name
-        What the header calls it.
+        Its name in the header.
 
     """
 
@@ -44,7 +44,7 @@ class Column:
     _n_counted: int = 0
 
     def add(self, cell: str) -> None:
-        """Look at one more cell, which is not missing."""
+        """Update with one cell, which is not missing."""
         if self.is_number:
             try:
                 self._add_number(float(cell))
@@ -79,17 +79,17 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether every cell is a date, or a date and a time, as ISO 8601 writes them."""
+        """Whether every cell is a date, or a date and a time, in ISO 8601 format."""
         return self._is_time and not self.is_number
 
     @property
     def is_many_valued(self) -> bool:
-        """Whether it is text of too many values to be one-hot encoded into a matrix."""
+        """Whether it is text with too many distinct values for one-hot encoding."""
         return not self.is_number and len(self._distinct) > MAX_CATEGORIES
 
     @property
     def is_id(self) -> bool:
-        """Whether it looks like ids, row numbers or free text: what is never met again.
+        """Whether it looks like ids, row numbers or free text, whose values do not recur.
 
         Examples
         --------
@@ -110,8 +110,8 @@ class Column:
         """
         if self.is_time or len(self._distinct) <= MAX_CATEGORIES:
             return False
-        is_new = len(self._distinct) >= NEW_IN_IDS * self._n_counted
+        is_distinct = len(self._distinct) >= DISTINCT_IN_IDS * self._n_counted
         if self.is_number:
             is_counter = self._rises or self._falls
-            return self._is_whole and (is_counter or (self._is_named_id and is_new))
-        return is_new
+            return self._is_whole and (is_counter or (self._is_named_id and is_distinct))
+        return is_distinct

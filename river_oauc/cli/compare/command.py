@@ -1,4 +1,4 @@
-"""`river-oauc compare`: our learners against what one would pick instead, on one stream."""
+"""`river-oauc compare`: our learners and the usual alternatives on one stream."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from river_oauc.cli.compare.report import (
     window_rows,
 )
 from river_oauc.cli.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
+from river_oauc.cli.compare.text_file import MAX_DECOMPRESSED
 from river_oauc.cli.compare.top import Top
 from river_oauc.cli.compare.verdict import standings
 from river_oauc.cli.console.errors import UserError
@@ -39,7 +40,7 @@ _FOR_WIDE = [contender.name for contender in CONTENDERS if contender.for_wide]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `river-oauc compare` takes."""
+    """Declare the arguments of the command."""
     parser.add_argument(
         "set",
         nargs="?",
@@ -52,9 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--csv",
         type=pathlib.Path,
         metavar="FILE",
-        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz; text is "
-        "one-hot encoded where a learner does not take it, a time becomes hour and weekday, a "
-        "missing cell is an absent feature, and what looks like ids is left out",
+        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz (up to "
+        f"{MAX_DECOMPRESSED // 2**30} GiB decompressed); text is one-hot encoded for learners that "
+        "do not take it, a time becomes hour and weekday, a missing cell is an absent feature, and "
+        "columns that look like ids are left out",
     )
     own.add_argument(
         "--libsvm",
@@ -77,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns of a CSV file to keep though they look like ids",
+        help="columns of a CSV file to keep even if they look like ids",
     )
     parser.add_argument(
         "--models",
@@ -89,16 +91,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scaler",
         choices=SCALERS,
-        help="what stands in front of each learner that needs it (default: for each rival the best "
-        "of none, standard and minmax; of none and maxabs on wide streams; the paper's learners "
-        "minmax)",
+        help="the scaler in front of each learner that needs one (default: for each rival the best "
+        "of none, standard and minmax; of none and maxabs on wide streams; minmax for the paper's "
+        "learners)",
     )
     parser.add_argument(
         "--top",
         type=Top,
         default=Top("1%"),
         metavar="N",
-        help="the highest scores among which the precision is told: a share, as 1%% (the default), "
+        help="report the precision among the highest scores: a share, such as 1%% (the default), "
         "or a number",
     )
     parser.add_argument(
@@ -111,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=42,
         metavar="N",
-        help="of the shuffle, and of learners that use chance (default: 42)",
+        help="of the shuffle and of random learners (default: 42)",
     )
     parser.add_argument(
         "--limit", type=positive_int, metavar="N", help="use the first N examples only"
@@ -127,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, draw the figure."""
-    # Heavy, and of no use to the other commands.
+    # Here because matplotlib is slow to import.
     from river_oauc.cli.compare.curves import draw_curves
 
     names = known_names("model", args.models or _BY_DEFAULT, _NAMES)
@@ -138,11 +140,11 @@ def run(args: argparse.Namespace) -> int:
     if stream.is_wide and not args.models:
         names = _FOR_WIDE
         left_out = [name for name in _BY_DEFAULT if name not in names]
-        notes.append(f"wide, so without {', '.join(left_out)}; --models picks any")
+        notes.append(f"many features, so without {', '.join(left_out)}; --models picks any")
     console = Console()
     for note in notes:
         say(console, note, style="dim")
-    # Threads help with none of these small products, and wait for each other on a busy machine.
+    # The matrices are too small to gain from threads.
     with threadpool_limits(limits=1, user_api="blas"):
         with progress_bar("comparing") as progress:
             task = progress.add_task("", total=stream.size)
@@ -174,11 +176,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_plot(path: pathlib.Path) -> None:
-    """Refuse what can't be written at the end, before the work is done."""
+    """Refuse a file that cannot be written, before the work is done."""
     if path.suffix.lower() != ".png":
         raise UserError(f"{path}: the figure is a PNG, its name must end in .png")
     if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UserError(f"{path}: the figure can't be written there")
+        raise UserError(f"{path}: the figure cannot be written there")
 
 
 def _stream(args: argparse.Namespace) -> Stream:
@@ -201,7 +203,7 @@ def _stream(args: argparse.Namespace) -> Stream:
         if args.target is not None:
             raise UserError("--target goes with --csv FILE; a LIBSVM file begins with the label")
         if args.include:
-            raise UserError("--include goes with --csv FILE; nothing else has columns of ids")
+            raise UserError("--include goes with --csv FILE")
         return libsvm_stream(file, **asked)
     if args.target is None or args.positive is None:
         raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
@@ -217,7 +219,7 @@ def _named_stream(args: argparse.Namespace) -> Stream:
     if args.target is not None or args.positive is not None:
         raise UserError("--target goes with --csv FILE, --positive with that or --libsvm FILE")
     if args.include:
-        raise UserError("--include goes with --csv FILE; nothing else has columns of ids")
+        raise UserError("--include goes with --csv FILE")
     return named_stream(
         DEFAULT_SET if args.set is None else args.set,
         shuffle=True if args.shuffle is None else args.shuffle,

@@ -1,4 +1,4 @@
-"""The user's own CSV file as a stream."""
+"""Read the user's own CSV file as a stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from river_oauc.cli.models import Example
 
 __all__ = ["MISSING", "csv_stream"]
 
-# What spreadsheets, pandas, R, C and the UCI repository write where a value is missing.
+# How spreadsheets, pandas, R, C and the UCI repository write a missing value.
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NAN", "-nan", "NULL", "null", "None", "?"})
 
 
@@ -35,35 +35,29 @@ def csv_stream(
     seed: int = 42,
     limit: int | None = None,
 ) -> Stream:
-    """A CSV file with a header row as a stream, in the order of the file.
+    """Read a CSV file with a header row as a stream, in the order of the file.
 
-    The file is read twice, once to learn what its columns hold and once by whoever takes the
-    examples, so that it need not fit into memory unless it is to be shuffled. Rows that are
-    appended in between are not read. A column is a number if all of its cells are, and None where
-    the cell is missing. One of times becomes two numbers, the hour of the day and the day of the
-    week: the date itself never comes again. Any other is text, and absent where it is missing. What
-    looks like ids is left out, and so are columns without a name (an index that was written along)
-    and columns without a value.
+    The file is read twice, first to find the types of its columns and then for the examples, so
+    that it need not fit into memory unless it is shuffled. Rows appended in between are ignored. A
+    column is numeric if all of its cells are numbers; a missing number is None. A column of times
+    becomes two numbers, the hour of the day and the day of the week, because dates do not recur.
+    Any other column is text; a missing text is left out. Columns that look like ids are left out,
+    and so are columns without a name (such as a saved row index) or without values.
 
     Parameters
     ----------
     path
-        The file: UTF-8, separated by commas; gz, bz2 and xz are unpacked on the way.
+        A comma-separated UTF-8 file, plain, gz, bz2 or xz.
     target
-        The column that holds the label.
+        The column of the label.
     positive
-        The value of the target, as it is written in the file, that counts as positive. All other
-        values count as negative.
+        The positive value of the target, as written in the file; all others are negative.
     exclude
         Columns to leave out.
     include
-        Columns to keep though they look like ids.
-    shuffle
-        Whether to shuffle the rows.
-    seed
-        Seed of the shuffle.
-    limit
-        How many examples to keep, after the shuffle.
+        Columns to keep even if they look like ids.
+    shuffle, seed, limit
+        See `Arrangement`.
 
     """
     arrangement = Arrangement(shuffle, seed, limit)
@@ -81,8 +75,8 @@ def csv_stream(
         others = [value for value in values if value != positive]
         notes.append(f"the other values of {target!r} are negative: {listed(others)}")
     for what, columns in (
-        ("left out, for they look like ids (--include keeps them)", survey.ids),
-        ("left out, for want of a name or a value", survey.empty),
+        ("left out because they look like ids (--include keeps them)", survey.ids),
+        ("left out because they have no name or no value", survey.empty),
         ("times, read as hour and weekday", survey.times),
         ("one-hot encoded", survey.text_features),
         (
@@ -108,7 +102,7 @@ def csv_stream(
 
 @dataclass(frozen=True)
 class _Survey:
-    """What one pass over the file tells about it."""
+    """The columns and labels of a file, found in one pass."""
 
     target: int
     features: list[Column]
@@ -146,7 +140,7 @@ def _survey(
         raise UserError(f"{path}: the file is empty")
     target_index = _find_target(path, header, target)
     if target in exclude:
-        raise UserError(f"{path}: {target!r} is the target, and can't be excluded")
+        raise UserError(f"{path}: {target!r} is the target and cannot be excluded")
     check_columns(str(path), "exclude", exclude, header)
     check_columns(str(path), "include", include, header)
     columns = [
@@ -177,8 +171,8 @@ def _survey(
     ids = [column.name for column in columns if column.is_id and column.name not in include]
     features = [column for column in columns if column.name not in ids]
     if not features:
-        but = f" but {listed(ids)}, like ids: --include keeps them" if ids else ""
-        raise UserError(f"{path}: no column besides {target!r} can serve as a feature{but}")
+        hint = f"; {listed(ids)} look like ids: --include keeps them" if ids else ""
+        raise UserError(f"{path}: no column besides {target!r} can serve as a feature{hint}")
     return _Survey(target_index, features, ids, empty, labels)
 
 
@@ -186,7 +180,7 @@ def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
     repeated = [name for name, n in Counter(header).items() if name and n > 1]
     if repeated:
         raise UserError(
-            f"{path}: the column {shorten(repeated[0])!r} stands twice in the header; rename one"
+            f"{path}: the column {shorten(repeated[0])!r} occurs twice in the header; rename one"
         )
     if target not in header:
         hint = closest_name(target, header)
@@ -198,7 +192,7 @@ def _find_target(path: pathlib.Path, header: Sequence[str], target: str) -> int:
 
 
 def _examples(path: pathlib.Path, survey: _Survey, positive: str) -> Iterator[Example]:
-    """The rows that the survey has seen, as examples."""
+    """Yield the surveyed rows as examples."""
     rows = itertools.islice(read_rows(path), 1, survey.labels.size + 1)
     for _, cells in rows:
         x: dict[str, float | str | None] = {}
@@ -214,7 +208,7 @@ def _examples(path: pathlib.Path, survey: _Survey, positive: str) -> Iterator[Ex
 
 
 def _parts(name: str, cell: str | None) -> dict[str, float | None]:
-    """What comes again of a time.
+    """Return the parts of a time that recur.
 
     Examples
     --------

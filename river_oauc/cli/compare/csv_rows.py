@@ -1,4 +1,4 @@
-"""The rows of a CSV file, or a refusal that says why it is not one."""
+"""Read the rows of a CSV file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ __all__ = ["read_rows"]
 
 
 def read_rows(path: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows with the lines they begin in, header first, all of one length, cells stripped.
+    """Yield each row with the line that it begins in, header first.
 
-    Blank lines are passed over.
+    Blank lines are skipped and cells are stripped. All rows have the length of the header.
 
     Parameters
     ----------
     path
-        The file: UTF-8, separated by commas; see `open_text`.
+        A comma-separated UTF-8 file; see `open_text`.
 
     """
     width, next_line = 0, 1
     try:
-        with open_text(path) as file:
-            # Were it not strict, a quote that is not closed would swallow the rows below it.
-            reader = csv.reader(file, strict=True)
+        with open_text(path) as lines:
+            # If it were not strict, an unclosed quote would swallow the rows below it.
+            reader = csv.reader(lines, strict=True)
             for cells in reader:
+                lines.end_row()
                 line, next_line = next_line, reader.line_num + 1
                 width = width or len(cells)
                 if cells and len(cells) != width:

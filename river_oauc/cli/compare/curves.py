@@ -1,4 +1,4 @@
-"""The AUC over time as a figure."""
+"""A figure of the AUC over time."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
 
 __all__ = ["draw_curves"]
 
-# The colours of Okabe and Ito, which people who see fewer colours tell apart, without their
-# yellow, which nobody sees on white. Ours are thick and solid, the others thin and dashed.
+# Okabe and Ito's colour-blind safe palette without yellow, which is invisible on white. Ours are
+# thick and solid, the others thin and dashed.
 _OURS = ("#D55E00", "#0072B2", "#CC79A7", "#000000")
 _OTHERS = ("#009E73", "#E69F00", "#56B4E9", "#000000", "#999999")
 _DASHES = ((0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1.2)))
 
 
 def draw_curves(standings: Sequence[Standing], *, title: str, subtitle: str) -> bytes:
-    """A PNG of the AUC in each window, with the learners' names in the order of the whole AUC.
+    """Draw a PNG of the AUC in each window, with the learners ordered by AUC.
 
     Parameters
     ----------
     standings
-        The learners, the best one first.
+        The learners, the best first.
     title
-        What there is to see.
+        The headline.
     subtitle
-        Two lines: how one can tell, and what it was measured on.
+        Two lines: the evidence and the stream.
 
     """
     figure = new_figure(9, 5)
@@ -45,7 +45,7 @@ def draw_curves(standings: Sequence[Standing], *, title: str, subtitle: str) -> 
             if each.run.contender.ours
             else {"color": next(others), "linestyle": next(dashes), "linewidth": 1.5}
         )
-        # Where curves cross, the better one lies on top.
+        # Draw better learners on top.
         axes.plot(
             middles,
             each.in_windows,
@@ -71,7 +71,7 @@ def _dress(axes: Axes, title: str, subtitle: str) -> None:
         fontsize=9.5,
         linespacing=1.4,
         color=GREY,
-        # A file name may have dollar signs.
+        # A file name may contain dollar signs.
         parse_math=False,
     )
     low, high = axes.get_ylim()

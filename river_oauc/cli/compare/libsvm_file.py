@@ -1,4 +1,4 @@
-"""The user's own LIBSVM file as a stream."""
+"""Read the user's own LIBSVM file as a stream."""
 
 from __future__ import annotations
 
@@ -25,25 +25,21 @@ def libsvm_stream(
     seed: int = 42,
     limit: int | None = None,
 ) -> Stream:
-    """A LIBSVM file as a stream, in the order of the file.
+    """Read a LIBSVM file as a stream, in the order of the file.
 
-    As a CSV file, it is read twice and held in memory only to be shuffled. What a row leaves out is
-    0, so a scaler is tried that leaves 0 where it is.
+    Like a CSV file, it is read twice and held in memory only if it is shuffled. Absent features are
+    0, so one of the scalers keeps 0 at 0.
 
     Parameters
     ----------
     path
-        The file: lines of the form `LABEL INDEX:VALUE ...`; gz, bz2 and xz are unpacked on the way.
+        A file of lines `LABEL INDEX:VALUE ...`, plain, gz, bz2 or xz.
     positive
-        The label that counts as positive, all others being negative. By default the larger of two.
+        The positive label; all others are negative. By default the larger of two.
     exclude
         Indices to leave out.
-    shuffle
-        Whether to shuffle the rows.
-    seed
-        Seed of the shuffle.
-    limit
-        How many examples to keep, after the shuffle.
+    shuffle, seed, limit
+        See `Arrangement`.
 
     """
     arrangement = Arrangement(shuffle, seed, limit)
@@ -65,14 +61,14 @@ def libsvm_stream(
 
 
 def _survey(path: pathlib.Path, exclude: Collection[str], limit: int | None) -> Labels[float]:
-    """The labels, once every row is known to be one and what is excluded to be there."""
+    """Check all rows and the excluded indices, and return the labels."""
     labels = Labels[float]()
     known: set[str] = set()
     has_features = False
     for label, x in itertools.islice(read_rows(path), limit):
         labels.add(label)
         if exclude:
-            # Only then, for there may be millions of them.
+            # Otherwise not needed, and there may be millions of them.
             known.update(x)
         has_features = has_features or any(index not in exclude for index in x)
     if not labels.size:
@@ -86,7 +82,7 @@ def _survey(path: pathlib.Path, exclude: Collection[str], limit: int | None) -> 
 
 
 def _nearest(index: str, known: Collection[str]) -> str:
-    """A hint at the index that comes closest, or nothing.
+    """Return a hint at the nearest known index.
 
     Examples
     --------
@@ -100,7 +96,7 @@ def _nearest(index: str, known: Collection[str]) -> str:
         return ": they are whole numbers"
     if not known:
         return ""
-    # As floats: there is a limit to the digits of an int.
+    # As floats: Python limits the digits of an int.
     nearest = min(known, key=lambda other: (abs(float(other) - float(index)), other))
     return f" (the nearest is {nearest!r})"
 
@@ -111,7 +107,7 @@ def _positive(path: pathlib.Path, values: list[float], positive: str | None) -> 
         if len(values) == 2:
             return values[1]
         advice = "a larger --limit may help" if len(values) == 1 else "--positive VALUE picks one"
-        raise UserError(f"{path}: there are to be two labels, not {written}; {advice}")
+        raise UserError(f"{path}: two labels are needed, not {written}; {advice}")
     try:
         chosen = float(positive)
     except ValueError:
@@ -122,7 +118,7 @@ def _positive(path: pathlib.Path, values: list[float], positive: str | None) -> 
 
 
 def _written(label: float) -> str:
-    """A label as one would write it.
+    """Write a label as users do.
 
     Examples
     --------
@@ -136,7 +132,7 @@ def _written(label: float) -> str:
 def _examples(
     path: pathlib.Path, positive: float, exclude: Collection[str], size: int
 ) -> Iterator[Example]:
-    """The rows that have been looked at, as examples."""
+    """Yield the surveyed rows as examples."""
     for label, x in itertools.islice(read_rows(path), size):
         for index in exclude:
             x.pop(index, None)

@@ -1,4 +1,4 @@
-"""The rows of a LIBSVM file, or a refusal that says in which line it is none."""
+"""Read the rows of a LIBSVM file."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ __all__ = ["read_rows"]
 
 
 def read_rows(path: pathlib.Path) -> Iterator[tuple[float, dict[str, float]]]:
-    """The rows as label and features, whose names are the indices.
+    """Yield the label and the features, by index, of each row.
 
-    Blank lines, comments (from # on) and query ids (qid:N) are passed over.
+    Blank lines, comments (from # on) and query ids (qid:N) are skipped.
 
     Parameters
     ----------
     path
-        The file: lines of the form `LABEL INDEX:VALUE ...`; see `open_text`.
+        A file of lines `LABEL INDEX:VALUE ...`; see `open_text`.
 
     """
-    with open_text(path) as file:
-        for number, line in enumerate(file, start=1):
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            lines.end_row()
             cells = line.partition("#")[0].split()
             if not cells:
                 continue
@@ -37,7 +38,7 @@ def read_rows(path: pathlib.Path) -> Iterator[tuple[float, dict[str, float]]]:
 
 
 def _number(cell: str) -> float:
-    """A label.
+    """Parse a label.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def _number(cell: str) -> float:
 
 
 def _features(cells: Sequence[str]) -> dict[str, float]:
-    """Values by indices.
+    """Parse the values by index.
 
     Examples
     --------
@@ -83,6 +84,6 @@ def _features(cells: Sequence[str]) -> dict[str, float]:
                 f"{shorten(cell)!r} is not of the form INDEX:VALUE, a whole number and a number"
             )
         if index in x:
-            raise ValueError(f"the index {shorten(index)} stands there twice")
+            raise ValueError(f"the index {shorten(index)} occurs twice")
         x[index] = value
     return x

@@ -1,4 +1,4 @@
-"""What the user's own files have in common, whatever their format."""
+"""What the readers of CSV and LIBSVM files share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Arrangement", "Labels", "file_stream"]
 
 Label = TypeVar("Label", str, float)
 
-# With fewer runs than this to be expected, chance may halve them.
+# With fewer expected runs than this, half as many may occur by chance.
 FEW_RUNS = 30
 
 
@@ -30,20 +30,20 @@ class Labels(Generic[Label]):
     _last: Label | None = None
 
     def add(self, label: Label) -> None:
-        """Count one more."""
+        """Count one label."""
         self.counts[label] += 1
         self._n_runs += label != self._last
         self._last = label
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of labels."""
         return self.counts.total()
 
     def order(self, target: str) -> str | None:
-        """What the user is to know of their order, if it is far from a random one.
+        """Return a note for the user if the order is far from random.
 
-        Where labels come in runs, whoever repeats the last one does well.
+        Where labels come in long runs, a model that repeats the last label does well.
 
         Examples
         --------
@@ -51,34 +51,34 @@ class Labels(Generic[Label]):
         >>> for i in range(1_000):
         ...     labels.add(float(i % 500 < 50))
         >>> labels.order("label")
-        "'label' comes in 4 runs, in random order in about 181: if it is not that of time, try
-        --shuffle"
+        "'label' comes in 4 runs, and would in about 181 in random order: unless the rows are in
+        order of time, try --shuffle"
 
         """
         if self._n_runs == len(self.counts):
-            return f"the rows are ordered by {target!r}, no fair stream: try --shuffle"
+            return f"the rows are sorted by {target!r}, which is not a fair stream: try --shuffle"
         same = sum(n * n for n in self.counts.values()) / self.size
-        usual = 1 + self.size - same
-        if self._n_runs >= 0.5 * usual or usual < FEW_RUNS:
+        expected = 1 + self.size - same
+        if self._n_runs >= 0.5 * expected or expected < FEW_RUNS:
             return None
         return (
-            f"{target!r} comes in {self._n_runs:,} runs, in random order in about {usual:,.0f}: "
-            "if it is not that of time, try --shuffle"
+            f"{target!r} comes in {self._n_runs:,} runs, and would in about {expected:,.0f} in "
+            "random order: unless the rows are in order of time, try --shuffle"
         )
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The order and the number of the examples that are asked for.
+    """The order and number of examples that the user asks for.
 
     Parameters
     ----------
     shuffle
-        Whether to shuffle the rows, which are then held in memory.
+        Whether to shuffle the rows, which holds them in memory.
     seed
         Seed of the shuffle.
     limit
-        How many examples to keep, after the shuffle.
+        Number of examples to keep, after the shuffle.
 
     """
 
@@ -88,7 +88,7 @@ class Arrangement:
 
     @property
     def n_to_read(self) -> int | None:
-        """How many rows have to be looked at."""
+        """The number of rows to read; None for all."""
         return None if self.shuffle else self.limit
 
 
@@ -106,7 +106,7 @@ def file_stream(
     scalers: tuple[str, ...] = DENSE,
     notes: tuple[str, ...] = (),
 ) -> Stream:
-    """A file as a stream, once it is known what is in it.
+    """Return a file as a stream, once its columns and labels are known.
 
     Parameters
     ----------
@@ -117,19 +117,19 @@ def file_stream(
     labels
         The labels of these examples.
     positive
-        The one that counts as positive.
+        The positive label.
     arrangement
         Order and number of the examples.
     target
-        What the user calls the label.
+        The user's name of the label.
     written
         The positive label as the user writes it.
-    text_features
-    many_valued
+    text_features, many_valued
+        See `Stream`.
     scalers
-        As those of `Stream`, the last one if it is not wide.
+        The scalers to try if the stream is not wide.
     notes
-        What else the user is to know.
+        Further notes for the user.
 
     """
     examples: Iterator[Example] | list[Example] = read()
@@ -140,7 +140,7 @@ def file_stream(
         examples = examples[: arrangement.limit]
         size, positives = len(examples), sum(y for _, y in examples)
     order: str | None = None if arrangement.shuffle else labels.order(target)
-    # Text of many values is for some learners only, and keeps no other from running.
+    # Text of many values is left out for most learners, so it does not make the stream wide.
     wide = is_wide(
         ({name: value for name, value in x.items() if name not in many_valued}, y)
         for x, y in read()

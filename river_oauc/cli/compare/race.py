@@ -1,4 +1,4 @@
-"""Progressive validation of several learners on one stream, each rival in several preparations."""
+"""Progressive validation of several learners on one stream, behind one or more scalers each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base, compose, preprocessing
 
 from river_oauc.cli.compare.streams import Stream
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.models import Contender, Example
-from river_oauc.inputs.arrays import BoolArray
 
 __all__ = ["SCALERS", "Run", "pipeline", "race"]
 
@@ -33,7 +33,7 @@ SCALERS: dict[str, Callable[[], base.Transformer] | None] = {
 def pipeline(
     model: base.Classifier, scaler: str, text_features: Sequence[str] = (), takes_text: bool = False
 ) -> Any:
-    """The model behind a scaler or none, with text beside the numbers as the model takes it.
+    """Return the model behind a scaler or none, with text encoded if the model needs it.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def pipeline(
     scale = SCALERS[scaler]
     if not text_features or (takes_text and scale is None):
         return model if scale is None else scale() | model
-    # By type: `compose.Select` wants every feature that it was given to be there.
+    # By type, because `compose.Select` fails on absent features.
     text: Any = compose.SelectType(str)
     if not takes_text:
-        # What is 0 is absent, or an example would be as long as the list of all values.
+        # Drop zeros, or each example would have a feature for every known value.
         text |= preprocessing.OneHotEncoder(drop_zeros=True)
-    # Without a scaler not by type: None is to pass, too.
+    # Without a scaler, None passes through.
     scaled: Any = compose.Discard(*text_features)
     if scale is not None:
         scaled = compose.SelectType(numbers.Number) | scale()
@@ -62,26 +62,24 @@ def pipeline(
 
 @dataclass(eq=False)
 class Run:
-    """One learner's way through a stream, in one preparation.
-
-    Each example is predicted, the prediction noted, and only then is the example learned.
+    """The progressive validation of one learner behind one scaler.
 
     Parameters
     ----------
     contender
         The learner.
     scaler
-        What is in front of it, one of `SCALERS`.
+        One of `SCALERS`.
     model
         A river classifier or a pipeline that ends in one.
 
     Attributes
     ----------
     scores
-        The probabilities of the positive class. One that is missing or undefined (a tree says
-        nothing before it has learned, `MinMaxScaler | LogisticRegression` says NaN) is 0.5.
+        The predicted probabilities of the positive class. Missing and undefined ones are 0.5: a
+        tree predicts nothing before it has learned, `MinMaxScaler | LogisticRegression` NaN.
     nanoseconds
-        Wall-clock time spent in `predict_proba_one` and `learn_one` of the whole model.
+        Wall-clock time in `predict_proba_one` and `learn_one` of the pipeline.
 
     """
 
@@ -92,23 +90,23 @@ class Run:
     nanoseconds: int = 0
 
     def follow(self, examples: Sequence[Example]) -> None:
-        """Go through the next part of the stream."""
+        """Predict and then learn the next examples of the stream."""
         predict, learn = self.model.predict_proba_one, self.model.learn_one
         clock = time.perf_counter_ns
         for x, y in examples:
-            asked = clock()
+            before_predict = clock()
             prediction = predict(x)
-            answered = clock()
-            # A tree that has met negatives only leaves True out, which is a probability of 0.
+            after_predict = clock()
+            # A tree that has seen only negatives leaves out True: its probability is 0.
             p = prediction.get(True, 0.0) if prediction else 0.5
             self.scores.append(0.5 if math.isnan(p) else p)
-            taught = clock()
+            before_learn = clock()
             learn(x, y)
-            self.nanoseconds += clock() - taught + answered - asked
+            self.nanoseconds += clock() - before_learn + after_predict - before_predict
 
     @property
     def microseconds_per_example(self) -> float:
-        """Mean time of predicting and learning one example."""
+        """Mean time to predict and learn one example."""
         return self.nanoseconds / len(self.scores) / 1e3
 
 
@@ -119,13 +117,12 @@ def race(
     scaler: str | None = None,
     seed: int = 42,
     on_progress: Callable[[int], object] = lambda n_examples: None,
-) -> tuple[BoolArray, list[Run]]:
-    """The labels of a stream, and how each contender fared in each of its preparations.
+) -> tuple[NDArray[np.bool_], list[Run]]:
+    """Run each contender behind each of its scalers, and return the labels and the runs.
 
-    All see the same examples in the same order. The stream is cut into about a hundred parts, and
-    the contenders take turns at each: the stream is read once, and a disturbance of the machine
-    falls on all of them. A preparation that fails on the way (numbers so far apart that a scaler
-    makes infinities of them, for one) is out, as long as the contender has another one.
+    All see the same examples in the same order. They take turns on about a hundred parts of the
+    stream, so that it is read once and a disturbance of the machine affects all of them. A run that
+    fails (for example because a scaler overflows) is dropped if the contender has another scaler.
 
     Parameters
     ----------
@@ -134,9 +131,9 @@ def race(
     contenders
         The learners.
     scaler
-        The scaler in front of each that needs one, if it is not to be all that suit the stream.
+        The scaler for learners that need one; by default all that suit the stream.
     seed
-        Seed of the learners that use chance.
+        Seed of the random learners.
     on_progress
         Called with the number of examples that all contenders have just finished.
 
@@ -162,7 +159,7 @@ def race(
 
 
 def _scalers(contender: Contender, stream: Stream, asked: str | None) -> Sequence[str]:
-    """The preparations of a learner: one for ours, all that suit the stream for the others."""
+    """Return the scalers to try: one for ours, all that suit the stream for others."""
     if contender.bare:
         return ["none"]
     if asked:
@@ -174,15 +171,15 @@ def _refusal(run: Run, error: Exception) -> str:
     scale = SCALERS[run.scaler]
     front = "" if scale is None else f" behind {scale.__name__}"
     n = len(run.scores) + 1
-    return f"{run.contender.name}{front} can't take example {n:,}: {error}; --models picks others"
+    return f"{run.contender.name}{front} refuses example {n:,}: {error}; --models picks others"
 
 
 def _as_seen_by(
     contender: Contender, examples: Sequence[Example], many_valued: Container[str]
 ) -> list[Example]:
-    """The examples with what the learner can take: it is no part of its time to leave out the rest.
+    """Return the examples without the values that the learner cannot take, which is not timed.
 
-    Our learners with a matrix of all features do without text of many values.
+    Our learners that keep a matrix get no text of many values.
     """
     hidden = many_valued if contender.ours and not contender.takes_text else ()
     return [

@@ -1,4 +1,4 @@
-"""What `river-oauc compare` says about a race."""
+"""The printed report of `river-oauc compare`."""
 
 from __future__ import annotations
 
@@ -10,39 +10,36 @@ from river_oauc.cli.compare.verdict import (
     CONFIDENCE,
     Standing,
     lead,
-    level_with_the_best,
+    not_worse_than_the_best,
     windows,
 )
 
 __all__ = ["LEGEND", "description", "rows", "verdict", "warning", "window_rows"]
 
 LEGEND = """\
-Predict, note the score, then learn. AUC: exact, over the whole stream; in windows: its mean
-in the windows below, where scores of different times do not meet. avg. prec.: average
-precision; chance has the share of positives. top: precision among the highest scores.
-µs/example: mean wall-clock time of predict_proba_one + learn_one of the whole pipeline.
-memory: as river counts it, numpy arrays twice. scaler: of those that were tried for each
-rival, the one with the highest AUC."""
+Every example is predicted, then learned. AUC: exact, over the whole stream; in windows: the
+mean over the windows below, which compares only scores of about the same time. avg. prec.:
+average precision; a random ranking has the share of positives. top: precision among the
+highest scores. µs/example: mean wall-clock time of predict_proba_one + learn_one of the
+pipeline. memory: as river counts it, numpy arrays twice. scaler: the one with the highest
+AUC of those tried for the learner."""
 
-# From this many examples of the smaller class on, an AUC is off by 0.05 or less (one standard
-# error), and nobody needs to be told.
+# With this many examples of the smaller class, the standard error of an AUC is at most 0.05 and
+# needs no warning.
 ENOUGH = 100
 
 
 def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
-    """Which learner is best, if one is by more than chance, in a few words; and how one can tell.
-
-    With a single learner there is nothing to tell.
-    """
+    """Return a headline and the evidence: a winner only if its lead is significant."""
     best, *others = standings
     if not others:
         return f"{best.name}: AUC {best.auc:.3f}", ""
-    leaders = level_with_the_best(standings)
+    leaders = not_worse_than_the_best(standings)
     if len(leaders) > 1:
         first, second = (f"{each.name} ({each.auc:.3f})" for each in leaders[:2])
         n_more = len(leaders) - 2
         names = f"{first}, {second} and {n_more} more" if n_more else f"{first} and {second}"
-        return "No clear winner", f"{names} are level: chance may have made the difference in AUC"
+        return "No clear winner", f"{names}: the difference in AUC is not significant"
     in_windows = max(standings, key=lambda standing: standing.mean_in_windows)
     if in_windows is not best:
         evidence = f"{best.name} is ahead over the whole stream, {in_windows.name} within windows"
@@ -55,13 +52,13 @@ def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
 
 
 def description(stream: Stream) -> str:
-    """What was learned."""
+    """Describe the stream."""
     share = _share(stream.positives, stream.size)
     return f"{stream.title}: {stream.size:,} examples, {share} positive"
 
 
 def _share(part: int, whole: int) -> str:
-    """A share in percent, with as many digits as it takes to tell it from none and from all.
+    """Format a share in percent with enough digits to tell it from 0 % and 100 %.
 
     Examples
     --------
@@ -74,9 +71,9 @@ def _share(part: int, whole: int) -> str:
 
 
 def warning(stream: Stream) -> str | None:
-    """What to keep in mind if one class is so small that chance decides.
+    """Warn if one class is so small that an AUC is imprecise.
 
-    The variance of an AUC is at most a quarter of one over the size of the smaller class.
+    The variance of an AUC is at most 1 / (4 n) for n examples of the smaller class.
     """
     fewer = min(stream.positives, stream.size - stream.positives)
     if fewer >= ENOUGH:
@@ -84,22 +81,22 @@ def warning(stream: Stream) -> str | None:
     kind = "positive" if fewer == stream.positives else "negative"
     are = "is" if fewer == 1 else "are"
     return (
-        f"Only {fewer} of the examples {are} {kind}: chance alone moves an AUC by "
-        f"{0.5 / math.sqrt(fewer):.2f} (one standard error, at most)"
+        f"Only {fewer} of the examples {are} {kind}: the standard error of an AUC may be "
+        f"{0.5 / math.sqrt(fewer):.2f}"
     )
 
 
 def rows(standings: Sequence[Standing], top: str, k: int) -> list[list[str]]:
-    """A header and a row per learner, the best one first.
+    """Return a header and a row per learner, the best first.
 
     Parameters
     ----------
     standings
         The learners.
     top
-        What the user calls the highest scores.
+        The user's value of `--top`.
     k
-        How many they are.
+        The number of scores that it means.
 
     """
     return [
@@ -122,7 +119,7 @@ def rows(standings: Sequence[Standing], top: str, k: int) -> list[list[str]]:
 
 
 def window_rows(standings: Sequence[Standing]) -> list[list[str]]:
-    """A header with the last example of each window, and a row per learner with its AUC there."""
+    """Return a header with the last example of each window, and a row of AUCs per learner."""
     return [
         ["AUC in windows, to", *(f"{window.stop:,}" for window in windows(standings[0].labels))],
         *(

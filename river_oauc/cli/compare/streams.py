@@ -1,4 +1,4 @@
-"""Labelled streams to compare learners on: sets by name, and what is known of them."""
+"""Streams to compare learners on, and the sets that are known by name."""
 
 from __future__ import annotations
 
@@ -29,40 +29,39 @@ __all__ = [
 
 DEFAULT_SET = "ImageSegments"
 
-# From about here on, what costs in proportion to the square of the features is not waited for.
+# With more features than this, learners of quadratic cost are not run by default.
 MANY_FEATURES = 300
 FIRST_EXAMPLES = 1_000
 
-# What may stand in front of a learner: where what is absent is 0, as in text and most of what is
-# wide, 0 is to stay 0.
+# Scalers to try. In sparse streams absent features are 0, and the scaler must keep 0 at 0.
 DENSE = ("none", "standard", "minmax")
 SPARSE = ("none", "maxabs")
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream of examples in the order in which every learner sees them.
+    """A labelled stream.
 
     Parameters
     ----------
     title
-        What the table and the figure call it.
+        Its name in the table and the figure.
     examples
-        Pairs of features and label. None is a number that is missing.
+        Pairs of features and label. A missing number is None.
     size
-        The number of examples.
+        Number of examples.
     positives
-        How many of them are positive.
+        Number of positive examples.
     text_features
-        The features that hold text of few values.
+        Text features with few distinct values.
     many_valued
-        The features that hold text of too many values for a matrix of all of them.
+        Text features with too many distinct values for one-hot encoding.
     is_wide
-        Whether it has so many features that most learners are too slow for it.
+        Whether it has too many features for most learners.
     scalers
-        What one would put in front of a learner on it; the paper's learners take the last.
+        The scalers to try; the paper's learners get the last one.
     notes
-        What was decided in reading it, one line each, for the user to know.
+        Notes for the user on how the data were read.
 
     """
 
@@ -103,12 +102,12 @@ _BUNDLED: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
 
 
 def known_sets() -> list[str]:
-    """The names that `named_stream` takes."""
+    """Return the names that `named_stream` takes."""
     return [*_BUNDLED, *BENCHMARKS]
 
 
 def is_wide(examples: Iterable[Example]) -> bool:
-    """Whether there are many features among the first examples, each text counting as one.
+    """Whether the first examples have many features, each distinct text counting as one.
 
     Examples
     --------
@@ -127,12 +126,12 @@ def is_wide(examples: Iterable[Example]) -> bool:
 
 
 def check_columns(title: str, to: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse to exclude, or to include, what is not there: it may be misspelled."""
+    """Refuse to exclude or include unknown columns."""
     for name in names:
         if name not in known:
             raise UserError(
-                f"{title}: nothing to {to} under {name!r}{closest_name(name, known)}; "
-                f"there are {listed(known)}"
+                f"{title}: no column {name!r} to {to}{closest_name(name, known)}; "
+                f"the columns are {listed(known)}"
             )
 
 
@@ -144,10 +143,10 @@ def named_stream(
     limit: int | None = None,
     exclude: Collection[str] = (),
 ) -> Stream:
-    """A set by its name, shuffled unless its own order is asked for.
+    """Load a set by name.
 
-    The named sets are no time series, and some stand ordered by class, which no learner that
-    is judged on the next example can be expected to like.
+    It is shuffled by default because the named sets are not time series, and some are sorted by
+    class.
 
     Parameters
     ----------
@@ -158,7 +157,7 @@ def named_stream(
     seed
         Seed of the shuffle.
     limit
-        How many examples to keep, after the shuffle.
+        Number of examples to keep, after the shuffle.
     exclude
         Features to leave out.
 

@@ -1,4 +1,4 @@
-"""How many of the highest scores are looked at, as the user says it."""
+"""The option `--top`: a number or a share of the highest scores."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["Top"]
 
 
 class Top:
-    """A share of the examples, or a number of them.
+    """A share or a number of examples.
 
     Parameters
     ----------
     text
-        What the user wrote: `1%`, `0.5%` or `100`.
+        The user's input, such as `1%`, `0.5%` or `100`.
 
     Examples
     --------
@@ -22,7 +22,7 @@ class Top:
     (23, 100)
     >>> Top("0")
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: '0' is neither a share, as 1%, nor a whole number from 1 on
+    argparse.ArgumentTypeError: '0' is neither a share, such as 1%, nor a positive integer
 
     """
 
@@ -35,7 +35,7 @@ class Top:
             self._number = 0
         if not 0 < self._number < (1 if self._is_share else math.inf):
             raise argparse.ArgumentTypeError(
-                f"{text!r} is neither a share, as 1%, nor a whole number from 1 on"
+                f"{text!r} is neither a share, such as 1%, nor a positive integer"
             )
         self._text = text
 
@@ -43,5 +43,5 @@ class Top:
         return self._text
 
     def of(self, n_examples: int) -> int:
-        """How many that is."""
+        """Return the number of examples."""
         return max(1, round(self._number * n_examples)) if self._is_share else int(self._number)

@@ -1,4 +1,4 @@
-"""How well learners rank a stream, and whether one is ahead by more than chance."""
+"""How well learners rank a stream, and which differences are significant."""
 
 from __future__ import annotations
 
@@ -6,47 +6,59 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from river_oauc.cli.compare.race import Run
-from river_oauc.inputs.arrays import BoolArray, FloatArray
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
-__all__ = ["CONFIDENCE", "FEW", "Standing", "lead", "level_with_the_best", "standings", "windows"]
+__all__ = [
+    "CONFIDENCE",
+    "FEW",
+    "Standing",
+    "lead",
+    "not_worse_than_the_best",
+    "standings",
+    "windows",
+]
 
-# A learner is ahead if the interval of this confidence for the difference of two AUCs is above 0.
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# A lead is significant if the bootstrap interval of this confidence for the difference of two AUCs
+# is above 0.
 CONFIDENCE = 0.99
-# The stream is cut into so many blocks, of which as many are drawn anew. What is alike because it
-# is close in time is in one block, and does not pass for independent.
+# Number of blocks and of draws of the block bootstrap. Neighbouring examples, which may depend on
+# each other, are in the same block.
 BLOCKS = 200
 DRAWS = 2_000
-# With fewer examples of a class than this, their scatter says too little about chance.
+# With fewer examples of a class than this, no difference counts as significant.
 FEW = 20
 
-# At most so many windows, with on average so many examples of the smaller class in each.
+# Maximum number of windows, and mean number of examples of the smaller class in a window.
 MAX_WINDOWS = 10
 IN_A_WINDOW = 10
 
 
 class Standing:
-    """A learner in its best preparation, the one with the highest AUC.
+    """A learner behind its best scaler, the one with the highest AUC.
 
     Parameters
     ----------
     runs
-        The learner's way through a stream in each preparation.
+        The runs of the learner, one per scaler.
     labels
         Which examples of the stream are positive.
 
     Attributes
     ----------
     run
-        The best of the runs.
+        The run with the highest AUC.
     scores
         Its scores.
     auc
         Its exact AUC over the whole stream, a tie counting one half.
     in_windows
-        The same in each of the `windows`, NaN where a class is missing.
+        Its AUC in each of the `windows`; NaN where a class is missing.
 
     """
 
@@ -65,7 +77,7 @@ class Standing:
 
     @property
     def mean_in_windows(self) -> float:
-        """The mean AUC in windows: scores of different times are not compared."""
+        """The mean AUC over the windows that have both classes."""
         known = [auc for auc in self.in_windows if not np.isnan(auc)]
         return float(np.mean(known)) if known else np.nan
 
@@ -75,17 +87,17 @@ class Standing:
         return average_precision(self.scores[self.labels], self.scores[~self.labels])
 
     def precision_at(self, k: int) -> float:
-        """The precision among the k highest scores, ties counting in part."""
+        """Return the precision among the k highest scores, ties counting in part."""
         return precision_at_k(self.scores[self.labels], self.scores[~self.labels], k)
 
     @functools.cached_property
-    def redrawn_aucs(self) -> FloatArray:
-        """The AUC over each of many streams of redrawn blocks, the same for all learners."""
-        return _redrawn_aucs(self.scores, self.labels)
+    def bootstrap_aucs(self) -> FloatArray:
+        """The AUC over each bootstrap sample of blocks, the same samples for all learners."""
+        return _bootstrap_aucs(self.scores, self.labels)
 
 
 def standings(labels: BoolArray, runs: Sequence[Run]) -> list[Standing]:
-    """Every learner in its best preparation, the highest AUC first."""
+    """Return every learner behind its best scaler, the highest AUC first."""
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.contender.name, []).append(run)
@@ -94,7 +106,7 @@ def standings(labels: BoolArray, runs: Sequence[Run]) -> list[Standing]:
 
 
 def windows(labels: BoolArray) -> list[slice]:
-    """The parts of a stream in which the AUC is told, of one length.
+    """Cut a stream into windows of equal length.
 
     Examples
     --------
@@ -107,50 +119,47 @@ def windows(labels: BoolArray) -> list[slice]:
 
 
 def lead(best: Standing, other: Standing) -> tuple[float, float]:
-    """An interval for the lead of one learner over another, in AUC over the whole stream.
-
-    It is a bootstrap interval: the same blocks of the stream, with the scores that they got, are
-    drawn for both.
-    """
-    difference = best.redrawn_aucs - other.redrawn_aucs
+    """Return a paired block bootstrap interval for the difference of two AUCs."""
+    difference = best.bootstrap_aucs - other.bootstrap_aucs
     tail = 0.5 * (1.0 - CONFIDENCE)
     low, high = np.nanquantile(difference, [tail, 1.0 - tail])
     return float(low), float(high)
 
 
-def level_with_the_best(standings: Sequence[Standing]) -> list[Standing]:
-    """The learners, from the best on, that may owe it to chance that they are behind it."""
+def not_worse_than_the_best(standings: Sequence[Standing]) -> list[Standing]:
+    """Return the best learner and those that are not significantly worse."""
     best, *others = standings
     few = _n_of_smaller_class(best.labels) < FEW
     return [best, *(other for other in others if few or lead(best, other)[0] <= 0.0)]
 
 
-def _redrawn_aucs(scores: FloatArray, labels: BoolArray) -> FloatArray:
-    """The AUC over streams of blocks that are drawn with replacement, the same ones each time."""
-    rare = bool(2 * labels.sum() <= len(labels))
-    few = labels == rare
+def _bootstrap_aucs(scores: FloatArray, labels: BoolArray) -> FloatArray:
+    """Return the AUC over samples of blocks drawn with replacement and a fixed seed."""
+    positives_are_rare = bool(2 * labels.sum() <= len(labels))
+    is_rare = labels == positives_are_rare
     blocks = _cut(len(labels), min(BLOCKS, len(labels)))
     n_blocks = len(blocks)
     block_of = np.repeat(np.arange(n_blocks), [block.stop - block.start for block in blocks])
 
-    # wins[a, b]: pairs of one of the few in block a above one of the many in block b. Sorted, they
-    # are looked up many times as fast.
+    # wins[a, b] counts the pairs of a rare example in block a that scores above a common example in
+    # block b. Searching is many times as fast with sorted scores.
     wins = np.empty((n_blocks, n_blocks))
-    order = np.argsort(scores[few])
-    sorted_scores, their_blocks = scores[few][order], block_of[few][order]
+    order = np.argsort(scores[is_rare])
+    sorted_scores, their_blocks = scores[is_rare][order], block_of[is_rare][order]
     for b, block in enumerate(blocks):
-        many = np.sort(scores[block][~few[block]])
-        below = np.searchsorted(many, sorted_scores) + np.searchsorted(many, sorted_scores, "right")
+        common = np.sort(scores[block][~is_rare[block]])
+        below = np.searchsorted(common, sorted_scores)
+        below += np.searchsorted(common, sorted_scores, "right")
         wins[:, b] = np.bincount(their_blocks, 0.5 * below, minlength=n_blocks)
-    n_few = np.bincount(block_of[few], minlength=n_blocks)
-    n_many = np.bincount(block_of[~few], minlength=n_blocks)
+    n_rare = np.bincount(block_of[is_rare], minlength=n_blocks)
+    n_common = np.bincount(block_of[~is_rare], minlength=n_blocks)
 
     times = np.random.default_rng(0).multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), DRAWS)
-    pairs = (times @ n_few) * (times @ n_many)
+    pairs = (times @ n_rare) * (times @ n_common)
     with np.errstate(invalid="ignore"):
-        # NaN if a class was not drawn.
+        # NaN if no example of a class was drawn.
         auc: FloatArray = ((times @ wins) * times).sum(axis=1) / pairs
-    return auc if rare else 1.0 - auc
+    return auc if positives_are_rare else 1.0 - auc
 
 
 def _n_of_smaller_class(labels: BoolArray) -> int:

@@ -1,1 +1,1 @@
-"""How the commands talk to their user: text, tables, errors, files."""
+"""Text, tables, figures and errors of the commands."""

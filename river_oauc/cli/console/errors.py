@@ -1,4 +1,4 @@
-"""The one way in which a command tells its user that the request can't be met."""
+"""The error of a request that cannot be met."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["UserError"]
 
 
 class UserError(Exception):
-    """A problem with what the user asked for; the command line prints it as one line."""
+    """A problem with the user's request, printed as one line."""

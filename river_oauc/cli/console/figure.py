@@ -1,4 +1,4 @@
-"""What the figures share: their colours, and how they become a file."""
+"""Colours and output of the figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT, GREY, LINE = "#262626", "#595959", "#E5E5E5"
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a page that a figure goes with."""
+    """Colours to match a light or a dark page."""
 
     text: str
     grey: str
@@ -29,7 +29,7 @@ DARK = Theme("#E6EDF3", "#A6B0BA", "#30363D", "#0D1117")
 
 
 def new_figure(width: float, height: float, theme: Theme = LIGHT) -> Figure:
-    """An empty figure that opens no window, whatever backend matplotlib is set to."""
+    """Create an empty figure that opens no window, whatever the backend of matplotlib."""
     figure = Figure(
         figsize=(width, height), dpi=150, layout="constrained", facecolor=theme.background
     )
@@ -38,10 +38,10 @@ def new_figure(width: float, height: float, theme: Theme = LIGHT) -> Figure:
 
 
 def to_png(figure: Figure) -> bytes:
-    """The content of a PNG file."""
+    """Render a figure as the content of a PNG file."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
-        # A file name may have characters that the font lacks: an empty box will do.
+        # A file name may have characters that the font lacks; they are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format="png")
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Names that the user types, and what is meant by them."""
+"""Match the names that users type with known names."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["closest_name", "known_name", "known_names"]
 
 
 def known_name(kind: str, name: str, known: Collection[str]) -> str:
-    """The one of the known names that is meant: upper and lower case and hyphens do not matter.
+    """Return the known name that matches, ignoring case and punctuation.
 
     Parameters
     ----------
     kind
-        What it is a name of.
+        What the name refers to, for the error message.
     name
-        What the user wrote.
+        The user's input.
     known
-        What there is.
+        The known names.
 
     Raises
     ------
     UserError
-        If it is none of them, or could be several.
+        If no name matches, or several.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def known_name(kind: str, name: str, known: Collection[str]) -> str:
 
 
 def known_names(kind: str, names: Iterable[str] | None, known: Collection[str]) -> list[str]:
-    """The known names that are meant, in the order of the known ones; all of them if None.
+    """Return the known names that match, in the order of `known`; all of them if None.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def known_names(kind: str, names: Iterable[str] | None, known: Collection[str]) 
 
 
 def closest_name(name: str, known: Iterable[str]) -> str:
-    """A hint at the known name that is spelled most alike, or nothing.
+    """Return a hint at the known name with the closest spelling, if any.
 
     Examples
     --------
@@ -79,5 +79,5 @@ def closest_name(name: str, known: Iterable[str]) -> str:
 
 
 def _fold(name: str) -> str:
-    """A name without what is hard to remember, or to type in a shell."""
+    """Drop case and punctuation."""
     return re.sub(r"[^a-z0-9]", "", name.casefold())

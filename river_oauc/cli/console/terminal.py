@@ -1,4 +1,4 @@
-"""What the commands share in talking with the user: argument types, progress bar, tables."""
+"""Argument types, progress bars and tables of the commands."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 __all__ = ["positive_int", "print_table", "progress_bar", "say"]
 
-# A run of a table can take minutes, and the time left is judged by what this long a past took.
-_SECONDS_TO_JUDGE_BY = 600.0
+# The time left is estimated from this many past seconds, because one run may take minutes.
+_SPEED_ESTIMATE_SECONDS = 600.0
 
 
 def positive_int(text: str, at_most: int = sys.maxsize) -> int:
-    """A whole number from 1 on.
+    """Parse a positive integer.
 
     Parameters
     ----------
     text
-        What the user wrote.
+        The user's input.
     at_most
-        The largest one that can be used; by default the largest number of elements of a sequence.
+        The largest value; by default that of an index.
 
     Examples
     --------
@@ -36,16 +36,13 @@ def positive_int(text: str, at_most: int = sys.maxsize) -> int:
     except ValueError:
         number = 0
     if not 1 <= number <= at_most:
-        limit = "" if at_most == sys.maxsize else f" to {at_most:,}"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1{limit or ' on'}")
+        limit = "" if at_most == sys.maxsize else f" up to {at_most:,}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer{limit}")
     return number
 
 
 def progress_bar(label: str) -> Progress:
-    """A bar with the time left, on the error stream, so that the output can be piped.
-
-    On anything but a terminal nothing is shown.
-    """
+    """Create a progress bar on the error stream, shown only on a terminal."""
     console = Console(stderr=True)
     return Progress(
         TextColumn(label),
@@ -55,28 +52,28 @@ def progress_bar(label: str) -> Progress:
         console=console,
         disable=not console.is_terminal,
         transient=True,
-        speed_estimate_period=_SECONDS_TO_JUDGE_BY,
+        speed_estimate_period=_SPEED_ESTIMATE_SECONDS,
     )
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """Print text as it is: not folded, which would break file names, and without markup."""
+    """Print text without markup and without wrapping, which would break file names."""
     console.print(text, style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def print_table(console: Console, rows: Sequence[Sequence[str]], bold: Container[str] = ()) -> None:
-    """Print a table of one column of names and columns of figures, which are never cut.
+    """Print a table with names in the first column and figures, never truncated, in the others.
 
-    The columns that the terminal has no room for go below, beside the names once more.
+    Columns that do not fit into the terminal go below, next to the names again.
 
     Parameters
     ----------
     console
-        Where to.
+        Where to print.
     rows
-        The cells, those of the header first.
+        The cells, header first.
     bold
-        The names whose rows are printed in bold.
+        Names of the rows to print in bold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text that comes from outside, made fit for a message, a table or a figure."""
+"""Make text from outside fit for a message, a table or a figure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Sequence
 
 __all__ = ["listed", "one_line", "shorten"]
 
-# What moves the cursor, ends a line or starts a command to the terminal.
+# Control characters and line separators.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def one_line(text: str) -> str:
-    """Text without control characters, and without what no encoding can write.
-
-    A file name may hold both.
+    """Replace control characters and unpaired surrogates, both of which file names may hold.
 
     Examples
     --------
@@ -26,7 +24,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: str, width: int = 30) -> str:
-    """The beginning of a long text.
+    """Truncate a long text.
 
     Examples
     --------
@@ -38,7 +36,7 @@ def shorten(text: str, width: int = 30) -> str:
 
 
 def listed(values: Sequence[str], at_most: int = 12) -> str:
-    """The first of some values, in quotes, and how many more there are.
+    """Join the first of some values, in quotes, and the number of the others.
 
     Examples
     --------
@@ -46,5 +44,5 @@ def listed(values: Sequence[str], at_most: int = 12) -> str:
     "'red', 'green' and 1 more"
 
     """
-    shown = ", ".join(repr(shorten(value)) for value in values[:at_most])
-    return shown + (f" and {len(values) - at_most:,} more" if len(values) > at_most else "")
+    text = ", ".join(repr(shorten(value)) for value in values[:at_most])
+    return text + (f" and {len(values) - at_most:,} more" if len(values) > at_most else "")
