@@ -1,4 +1,4 @@
-"""The file of results: whatever a kill leaves of it, no finished run is lost."""
+"""The journal of results: no finished run is lost, and only one process writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +48,7 @@ def read(path: Path) -> dict[Cell, Outcome]:
         return results.outcomes
 
 
-def test_what_is_added_is_there_next_time(path: Path) -> None:
+def test_outcomes_are_read_back(path: Path) -> None:
     fill(path)
     assert read(path) == OUTCOMES
 
@@ -55,17 +58,12 @@ def test_an_outcome_is_on_the_disk_at_once(path: Path) -> None:
         results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
         first, second = path.read_text().splitlines()
     assert json.loads(first) == header(TABLE)
-    assert json.loads(second) == {
-        "dataset": "heart",
-        "method": "OAUC-M",
-        "run": 0,
-        "auc": 0.75,
-        "setting": {"l2": 1.0},
-    }
+    cell = {"dataset": "heart", "method": "OAUC-M", "run": 0}
+    assert json.loads(second) == {**cell, "auc": 0.75, "setting": {"l2": 1.0}}
 
 
 def test_cut_at_any_byte(path: Path) -> None:
-    """Whatever a kill leaves of the file, the whole lines count and the rest can be added again."""
+    """Whatever a kill leaves of the file, finished lines count and the rest can be added again."""
     fill(path)
     whole = path.read_bytes()
     n_header = whole.index(b"\n") + 1
@@ -130,6 +128,34 @@ def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) ->
     with pytest.raises(UserError, match=r"line 3 is damaged; remove it"):
         read(path)
     assert path.read_bytes() == damaged
+
+
+HOLD = """
+import pathlib, sys
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.results import results_file
+with results_file(pathlib.Path(sys.argv[1]), TABLES["linear"]()):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_run_is_refused_until_the_first_ends(path: Path) -> None:
+    fill(path)
+    before = path.read_bytes()
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert other.stdout.readline() == b"locked\n"
+        message = rf"^{re.escape(str(path))}: another run is writing to this file; .* --out$"
+        with pytest.raises(UserError, match=message):
+            read(path)
+        assert path.read_bytes() == before
+    finally:
+        other.kill()
+        other.communicate()
+    assert read(path) == OUTCOMES
 
 
 @contextlib.contextmanager

@@ -1,3 +1,5 @@
+"""`python -m benchmarks speed`."""
+
 from __future__ import annotations
 
 import gc
@@ -6,17 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from commands import output
 from river import base, metrics
 from threadpoolctl import threadpool_info
 
 from benchmarks import speed
 from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
-from river_oauc.cli.main import main
 from river_oauc.cli.models import CONTENDERS, Contender, contenders
 
 
 class Fake(base.Classifier):
-    """Does what it is told when it learns."""
+    """A classifier that calls a function when it learns."""
 
     def __init__(self, on_learn: Callable[[], object]) -> None:
         self.on_learn = on_learn
@@ -121,13 +123,10 @@ def test_costs_are_those_of_the_learners() -> None:
     assert 0 < costs["LogisticRegression"] < 1000
 
 
-def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["speed", "--features", "3", "8", "3", "--repeats", "2"]) == 0
-    output = capsys.readouterr().out
-    assert "fastest of 2 laps" in output
-    assert "One BLAS thread" in output
-
-    cells = [line.split() for line in output.splitlines()]
+def test_tables() -> None:
+    text = output("speed", "--features", "3", "8", "3", "--repeats", "2")
+    assert "fastest of 2 laps" in text and "One BLAS thread" in text
+    cells = [line.split() for line in text.splitlines()]
     assert sum(c == ["model", "p=3", "p=8"] for c in cells) == 3
     expected = [c.name for c in CONTENDERS if c.ours] + ["LogisticRegression", "ARFClassifier"]
     rows = [c for c in cells if c and c[0] in expected]
@@ -141,18 +140,7 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert to_arf["ARFClassifier"] == [1.0, 1.0]
     for name, costs in microseconds.items():
         for j, cost in enumerate(costs):
-            # What is printed is rounded.
+            # The printed figures are rounded.
             logistic, arf = microseconds["LogisticRegression"][j], microseconds["ARFClassifier"][j]
             assert to_logistic[name][j] == pytest.approx(cost / logistic, rel=0.05, abs=0.006)
             assert to_arf[name][j] == pytest.approx(cost / arf, rel=0.05, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["--features", "0"], ["--features", "ten"], ["--repeats", "-1"], ["--repeats", "0"]],
-)
-def test_what_argparse_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["speed", *arguments])
-    assert exit_.value.code == 2
-    assert "is not a whole number from 1" in capsys.readouterr().err
