@@ -1,7 +1,7 @@
 """How well the learners without anything to set rank, follow change and bear missing values.
 
 Slow: `python -m pytest -m slow -s tests/test_auto_figures.py` prints the figures. How they rank on
-the benchmark sets and the real streams is printed by `river-oauc streams`.
+the benchmark sets and the real streams is printed by `python -m benchmarks streams`.
 """
 
 from __future__ import annotations
