@@ -101,11 +101,3 @@ def test_every_command_has_help(command: str) -> None:
 @pytest.mark.parametrize("arguments", ["nonsense", "compare --nonsense", "tables"])
 def test_errors_of_the_parser_take_one_line(arguments: str) -> None:
     assert refusal(*arguments.split()).endswith(" --help")
-
-
-def test_arguments_come_from_the_process(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["river-oauc", "compare", "no-such-set"])
-    assert cli.main() == 2
-    assert capsys.readouterr().err.startswith("river-oauc: unknown set 'no-such-set'")

@@ -204,13 +204,6 @@ def test_any_file_name(home: pathlib.Path, name: str) -> None:
     assert image.imread(home / "river-oauc-compare.png").shape == (750, 1350, 4)
 
 
-@pytest.mark.parametrize("option", ["--csv", "--plot"])
-def test_a_name_that_is_too_long(home: pathlib.Path, option: str) -> None:
-    name = "x" * 300 + ".png"
-    assert refusal(*CSV, option, name).endswith("File name too long")
-    assert list(contents(home)) == ["data.csv"]
-
-
 def test_rows_appended_meanwhile_are_ignored(home: pathlib.Path) -> None:
     stream = csv_stream(home / "data.csv", target="y", positive="1")
     with (home / "data.csv").open("a") as file:
@@ -394,12 +387,6 @@ def test_output_in_ascii(undrawn: None) -> None:
         said = call_into(ascii, *CSV)
         assert (said.code, said.error) == (0, "")
         assert b"?s/example" in ascii.buffer.getvalue()
-
-
-def test_no_output_at_all(undrawn: None) -> None:
-    with contextlib.redirect_stdout(None):
-        assert run(*CSV) == 0
-        assert run(*CSV, "--target", "z") == 2
 
 
 @pytest.mark.parametrize(

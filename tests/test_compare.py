@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
 import pathlib
 import random
 import re
@@ -23,7 +22,7 @@ from river_oauc.cli.compare import command as compare
 from river_oauc.cli.compare import race as race_module
 from river_oauc.cli.compare.columns import MAX_CATEGORIES
 from river_oauc.cli.compare.race import Run, pipeline, race
-from river_oauc.cli.compare.streams import Stream, is_wide, known_sets, named_stream
+from river_oauc.cli.compare.streams import Stream, is_wide, named_stream
 from river_oauc.cli.models import CONTENDERS, contenders
 from river_oauc.datasets import download
 from river_oauc.metrics import exact_auc
@@ -171,12 +170,6 @@ def test_shuffling_keeps_the_examples() -> None:
     assert sorted(map(repr, shuffled)) == sorted(map(repr, own_order))
 
 
-@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is unset")
-def test_benchmark_set() -> None:
-    text = output("compare", "heart", "--models", "OAUCM")
-    assert "heart: 270 examples, 44.4% positive" in text
-
-
 def test_benchmark_set_without_network(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,13 +235,6 @@ def test_wide_libsvm() -> None:
         options = ["--scaler", scaler, "--models", "LogisticRegression"]
         found = table_aucs(output("compare", "--libsvm", name, *options))
         assert found["LogisticRegression"] == pytest.approx(expected, abs=5.1e-5)
-
-
-def test_narrow_libsvm() -> None:
-    name = write("".join(f"{i % 2} 1:{i % 5} 2:{i % 3}\n" for i in range(40)))
-    text = output("compare", "--libsvm", name)
-    assert set(table_aucs(text)) == BY_DEFAULT
-    assert "many features" not in text
 
 
 def test_is_wide_looks_at_the_first_thousand() -> None:
@@ -436,12 +422,6 @@ def test_refused_requests(
         fail: Callable[..., Any] = lambda self: pytest.fail("refused too late")  # noqa: E731
         monkeypatch.setattr(datasets.ImageSegments, "__iter__", fail)
     assert refusal("compare", *arguments.split()).startswith(message)
-
-
-def test_known_sets_are_the_bundled_and_the_benchmarks() -> None:
-    names = known_sets()
-    assert len(names) == len(set(names)) == 4 + 18
-    assert {"ImageSegments", "Shuttle", "shuttle", "german"} <= set(names)
 
 
 def test_a_refused_run_keeps_an_old_figure(tmp_path: pathlib.Path) -> None:

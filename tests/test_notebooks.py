@@ -62,10 +62,6 @@ def test_there_are_seven() -> None:
     assert [path.name[:3] for path in NOTEBOOKS] == [f"0{number}-" for number in range(1, 8)]
 
 
-def test_they_are_small() -> None:
-    assert sum(path.stat().st_size for path in DIRECTORY.glob("*.*")) < 1_500_000
-
-
 @every_notebook
 def test_it_was_run_once_from_top_to_bottom_without_errors(path: pathlib.Path) -> None:
     notebook = nbformat.read(path, as_version=4)

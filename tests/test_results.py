@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import re
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from benchmarks.paper.methods import TABLES, Table
 from benchmarks.paper.protocol import Cell, Outcome
 from benchmarks.paper.results import header, results_file
 from river_oauc.cli.console.errors import UserError
-from river_oauc.datasets.files import replace_file
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {
@@ -181,26 +179,3 @@ def test_a_full_disk_costs_no_result(path: Path) -> None:
     with results_file(path, TABLE) as results:
         results.add(cell, outcome)
     assert read(path) == {**OUTCOMES, cell: outcome}
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_replacing_a_file_leaves_the_old_one_if_it_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
-    def fail(file: int) -> None:
-        raise error
-
-    path = tmp_path / "table.md"
-    replace_file(path, b"old")
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(error):
-        replace_file(path, b"new")
-    assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
-    assert path.read_bytes() == b"old"
-
-
-def test_replacing_what_a_link_leads_to(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("file")
-    replace_file(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"new"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 from benchmarks import speed
 from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
-from river_oauc.cli.models import CONTENDERS, Contender, contenders
+from river_oauc.cli.models import CONTENDERS, Contender
 
 
 class Fake(base.Classifier):
@@ -79,14 +78,8 @@ def test_measured_with_one_blas_thread_and_without_garbage_collection() -> None:
     assert threads == {1}
     assert collecting == {False}
     assert gc.isenabled()
-
-
-def test_garbage_collection_comes_back_after_a_failure() -> None:
-    def fail() -> None:
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        measure([fake("a", fail)], [2], repeats=1)
+    with pytest.raises(ZeroDivisionError):
+        measure([fake("a", lambda: 1 / 0)], [2], repeats=1)
     assert gc.isenabled()
 
 
@@ -114,13 +107,6 @@ def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> No
         slow.lap()
     assert slow.best == pytest.approx(1e-3)
     assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (MIN_RUN_UP + MIN_LAP)
-
-
-def test_costs_are_those_of_the_learners() -> None:
-    (logistic,) = contenders(["LogisticRegression"])
-    costs = measure([fake("sleeper", lambda: time.sleep(1e-3)), logistic], [5], repeats=3)[5]
-    assert 1000 <= costs["sleeper"] < 10_000
-    assert 0 < costs["LogisticRegression"] < 1000
 
 
 def test_tables() -> None:

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -235,19 +235,6 @@ def _never_sees_interrupts(pid: int) -> bool:
 def _seconds_of_work(pid: int) -> float:
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]
     return int(ticks) / os.sysconf("SC_CLK_TCK")
-
-
-def test_interrupted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[Any]:
-        yield next(run_cells(table, cells, jobs))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tables, "run_cells", interrupted)
-    assert main(["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]) == 130
-    assert "python -m benchmarks: interrupted\n" in capsys.readouterr().err
-    assert len(lines(tmp_path)) == 1
 
 
 # Failures ----------------------------------------------------------------------------------------
