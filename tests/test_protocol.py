@@ -123,21 +123,6 @@ def test_training_rows_are_scaled_to_the_unit_interval(train: np.ndarray, test: 
 # The AUC -----------------------------------------------------------------------------------------
 
 
-@given(
-    hnp.arrays(bool, 12).filter(lambda y: 0 < y.sum() < len(y)),
-    hnp.arrays(float, (3, 12), elements=st.integers(-3, 3).map(float)),
-)
-def test_exact_auc_is_its_definition(y: np.ndarray, scores: np.ndarray) -> None:
-    signs = [1 if label else -1 for label in y]
-    expected = [reference.auc(signs, row.tolist()) for row in scores]
-    np.testing.assert_array_equal(exact_aucs(scores, y), expected)
-
-
-def test_auc_without_a_pair_is_one_half() -> None:
-    scores = np.array([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(exact_aucs(scores, np.array([True, True])), [0.5, 0.5])
-
-
 # Tuning ------------------------------------------------------------------------------------------
 
 
@@ -202,13 +187,6 @@ def test_settings_that_diverge_on_a_fold_are_excluded() -> None:
     method = Method("", {"a": (1.0, 2.0, 3.0)}, lambda size, a: stacks.pop())
     assert best_setting(method, X, y, run=0) == {"a": 2.0}
     assert not stacks
-
-
-def test_without_a_grid_there_is_nothing_to_tune() -> None:
-    def build(size: int) -> Stack:
-        raise AssertionError("a single setting needs no cross-validation")
-
-    assert best_setting(Method("", {}, build), np.zeros((4, 1)), np.arange(4) < 2, run=0) == {}
 
 
 @every_method

@@ -284,15 +284,14 @@ def test_a_rival_is_reported_behind_its_best_scaler(group):
     assert "a,LR (SGD),MinMax,62.0000,62.0000,38.0000,50.0000,2.0000,1.0000\n" in to_csv([group])
 
 
-def test_friedman_is_that_of_scipy(group):
+def test_friedman_is_its_definition(group):
     assert group.friedman_p_value("auc") is None
-    rng = np.random.default_rng(3)
     names = ["AutoOAUCM", "AutoOKAUCM", "ARF"]
-    table = rng.normal(size=(10, 3)) + [0.0, 1.0, 2.0]
+    table = np.random.default_rng(3).normal(size=(10, 3)) + [0.0, 1.0, 2.0]
     means = {
-        (str(i), name, "bare"): outcome(table[i, j])
-        for i in range(10)
-        for j, name in enumerate(names)
+        (str(i), name, "bare"): outcome(value)
+        for i, row in enumerate(table)
+        for name, value in zip(names, row, strict=True)
     }
     group = Group("Toys", [str(i) for i in range(10)], names, means)
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
