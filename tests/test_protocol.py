@@ -248,14 +248,6 @@ def test_no_setting_only_reverses_the_weights() -> None:
                     assert abs(1.0 - setting["lr"] * setting["l2"]) < 1.0
 
 
-def test_a_coarse_grid_is_part_of_the_fine_one() -> None:
-    for name in TABLES:
-        for fine, coarse in zip(TABLES[name](1).methods, TABLES[name](2).methods, strict=True):
-            assert fine.grid.keys() == coarse.grid.keys()
-            for parameter, values in coarse.grid.items():
-                assert set(values) < set(fine.grid[parameter])
-
-
 @every_method
 def test_settings_do_not_affect_each_other(table: str, name: str) -> None:
     """A setting learns the same alone and among others."""

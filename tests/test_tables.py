@@ -97,14 +97,6 @@ def test_finished_runs_are_not_repeated(
     assert contents(tmp_path) == before
 
 
-def test_more_methods_later_make_the_same_files(tmp_path: Path) -> None:
-    for methods in (["pa-i"], ["perceptron"], ["perceptron", "pa-i"]):
-        arguments = ["--datasets", "segment", "--methods", *methods, "--runs", "2"]
-        assert main(["tables", "linear", *arguments, "--out", str(tmp_path / "parts")]) == 0
-    assert main(["tables", "linear", *SMALL, "--runs", "2", "--out", str(tmp_path / "whole")]) == 0
-    assert in_order(contents(tmp_path / "parts")) == in_order(contents(tmp_path / "whole"))
-
-
 def test_kernel_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if "RIVER_OAUC_DATA" not in os.environ:
         pytest.skip("needs the benchmark sets: set RIVER_OAUC_DATA")
@@ -112,12 +104,9 @@ def test_kernel_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["tables", "kernel", *arguments, "--out", str(tmp_path)]) == 0
     assert "one in 10 powers of 2 of the paper's grids, at most 10,000" in capsys.readouterr().out
     assert sorted(contents(tmp_path)) == [file.replace("linear", "kernel") for file in FILES]
-    text = contents(tmp_path)["kernel.md"].decode()
-    assert "| set | KOIL | OKAUC-S | OKAUC-Mc | OKAUC-M |" in text
     # OKAUC-Mc is not in the paper.
-    paper = text.partition("## The paper's")[2]
-    (row,) = re.findall(r"^\| heart \|.*$", paper.partition("##")[0], re.MULTILINE)
-    assert [cell.strip() == "–" for cell in row.split("|")[2:-1]] == [False, False, True, False]
+    paper = contents(tmp_path)["kernel.md"].decode().partition("## The paper's")[2]
+    assert re.search(r"^\| heart \| \d.* \| \d.* \| – \| \d.* \|$", paper, re.MULTILINE)
 
 
 # Killed and started again ------------------------------------------------------------------------
@@ -179,32 +168,6 @@ def test_workers_die_with_a_killed_parent(tmp_path: Path) -> None:
     wait_for(lambda: not any(map(_is_worker, children)), seconds=20)
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
-def test_interrupted_while_the_workers_start(tmp_path: Path) -> None:
-    """A terminal interrupts all processes; none may print a traceback of an import."""
-    process = subprocess.Popen(
-        command("linear", *SMALL, "--jobs", "2", "--out", str(tmp_path)),
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # A background shell ignores interrupts, and its children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    try:
-        # As soon as both exist, before they have imported anything.
-        workers = wait_for(
-            lambda: (found := list(filter(_is_worker, _children(process.pid))))[1:] and found
-        )
-        assert all(map(_never_sees_interrupts, workers))
-        os.killpg(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (process.returncode, error) == (130, "python -m benchmarks: interrupted\n")
-    assert lines(tmp_path) == []
-    assert not any(map(_is_worker, workers))
-
-
 def wait_for(condition: Callable[[], T], seconds: float = 60) -> T:
     """Wait until the condition holds and return its value."""
     deadline = time.monotonic() + seconds
@@ -225,29 +188,12 @@ def _is_worker(pid: int) -> bool:
         return False
 
 
-def _never_sees_interrupts(pid: int) -> bool:
-    status = dict(
-        line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-    )
-    return bool(int(status["SigBlk"], 16) >> (signal.SIGINT - 1) & 1)
-
-
 def _seconds_of_work(pid: int) -> float:
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]
     return int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 # Failures ----------------------------------------------------------------------------------------
-
-
-def test_a_figure_that_cannot_be_written_costs_no_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "linear.png").mkdir()
-    assert main(["tables", "linear", *SMALL, "--runs", "1", "--out", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert error == f"python -m benchmarks: {tmp_path / 'linear.png'}: Is a directory\n"
-    assert len(lines(tmp_path)) == 2
 
 
 def test_a_set_that_cannot_be_downloaded(

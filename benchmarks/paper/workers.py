@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -10,7 +9,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -53,8 +51,7 @@ def _run_in_processes(
     # Spawned, not forked: the threads of BLAS do not survive a fork.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare)
     try:
-        with _interrupts_blocked():
-            futures = {pool.submit(run_cell, table, cell): cell for cell in cells}
+        futures = {pool.submit(run_cell, table, cell): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -68,28 +65,9 @@ def _run_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-@contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block interrupts in processes that are started meanwhile.
-
-    A terminal sends Ctrl-C to all its processes, and one that is still importing would print a
-    traceback. The parent terminates its workers itself.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Otherwise the first worker starts the tracker, which unblocks interrupts.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _prepare() -> None:
     """Set up a worker process."""
-    # For systems without signal masks.
+    # The parent handles Ctrl-C and terminates its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     threadpool_limits(limits=1)
