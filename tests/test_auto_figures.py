@@ -15,7 +15,7 @@ import pytest
 from river import forest, metrics, preprocessing, stats
 from river.datasets import synth
 
-from benchmarks.streams.command import examples_of
+from benchmarks.examples import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
 from river_oauc.datasets import BENCHMARKS
