@@ -1,7 +1,7 @@
-"""The command `river-oauc`, before anything is imported.
+"""Entry point of the command `river-oauc`.
 
-It stands beside the package because to import any part of that is to import river, numpy and scipy,
-which takes seconds: too long to let Ctrl-C end in a traceback, or `--version` wait.
+It is outside the package because importing any part of the package imports river, numpy and scipy,
+which takes seconds: too long for `--version`, or for Ctrl-C to end in a traceback.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the command that the arguments of the process name; returns its exit code."""
-    # Not an exception: it could be raised, and lost, in any corner of what is imported.
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:
+    """Run the command named by the arguments of the process and return its exit code."""
+    # Not an exception: one raised during an import may be swallowed there.
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, _quit)
     if sys.argv[1:] == ["--version"]:
         import importlib.metadata
 
         print(f"river-oauc {importlib.metadata.version('river-oauc')}")
         return 0
-    from river_oauc.experiments import cli
+    from river_oauc.cli.main import main as run
 
-    signal.signal(signal.SIGINT, before)
-    return cli.main()
+    signal.signal(signal.SIGINT, handler)
+    return run()
 
 
 def _quit(*args: object) -> None:
-    """End the process at once; there is nothing to be tidied up yet."""
+    """End the process at once; there is nothing to clean up yet."""
     os.write(2, b"river-oauc: interrupted\n")
     os._exit(130)

@@ -1,7 +1,7 @@
 """How well the learners without anything to set rank, follow change and bear missing values.
 
 Slow: `python -m pytest -m slow -s tests/test_auto_figures.py` prints the figures. How they rank on
-the benchmark sets and the real streams is printed by `river-oauc streams`.
+the benchmark sets and the real streams is printed by `python -m benchmarks streams`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pytest
 from river import forest, metrics, preprocessing, stats
 from river.datasets import synth
 
+from benchmarks.examples import examples_of
+from benchmarks.streams.progress import auc, auc_in_windows, follow
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.streams.command import examples_of
-from river_oauc.experiments.streams.progress import auc, auc_in_windows, follow
 
 pytestmark = pytest.mark.slow
 needs_data = pytest.mark.skipif(

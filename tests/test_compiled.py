@@ -108,7 +108,7 @@ def test_a_module_that_was_edited_is_not_hidden_by_an_old_one(
     changed: str, tmp_path: pathlib.Path
 ) -> None:
     package = pathlib.Path(river_oauc.__file__).parent
-    ignored = shutil.ignore_patterns("experiments", "datasets", "__pycache__")
+    ignored = shutil.ignore_patterns("cli", "datasets", "__pycache__")
     shutil.copytree(package, tmp_path / "river_oauc", ignore=ignored)
     source = tmp_path / "river_oauc" / changed
     usual = {"path": tmp_path, "RIVER_OAUC_COMPILED": ""}

@@ -26,16 +26,17 @@ from urllib import parse
 
 import numpy as np
 import pytest
+from commands import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from river.datasets.base import BINARY_CLF, Dataset, get_data_home
 from sklearn.datasets import load_svmlight_file
 
 from river_oauc import datasets
+from river_oauc.cli import main as cli
 from river_oauc.datasets import BENCHMARKS, DatasetError, download, libsvm, lzw, recipes
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.datasets.unpacking import unpack
-from river_oauc.experiments import cli
 
 DATA = os.environ.get("RIVER_OAUC_DATA")
 if DATA is not None and os.path.isdir(os.path.join(DATA, "datasets")):
@@ -608,7 +609,7 @@ def test_command_without_files(capsys, no_network):
     assert table["shuttle"] == ["43,500", "9", "132", "328.55", "* 44.89", "-"]
     assert table["segment"][-1] == "(1)"
     assert f"(1) {datasets.Segment().path.parent}" in output.splitlines()
-    assert "17 sets are not here" in output
+    assert "17 sets are not on this machine" in output
     assert cli.main(["datasets", "Vowel", "heart"]) == 0
     assert list(_table(capsys.readouterr().out)) == ["heart", "vowel"]
 
@@ -636,12 +637,11 @@ def test_a_damaged_file_is_not_listed_as_present(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "arguments", ["datasets", "streams", "compare heart", "tables linear --datasets segment"]
 )
-def test_the_variable_must_be_a_directory(capsys, monkeypatch, tmp_path, arguments):
+def test_the_variable_must_be_a_directory(monkeypatch, tmp_path, arguments):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RIVER_OAUC_DATA", "no/such/place")
-    assert cli.main(arguments.split()) == 2
-    error = "river-oauc: RIVER_OAUC_DATA is no/such/place, which is not a directory\n"
-    assert capsys.readouterr() == ("", error)
+    error = "RIVER_OAUC_DATA is no/such/place, which is not a directory"
+    assert refusal(*arguments.split()) == error
     assert not datasets.Heart().is_downloaded
 
 

@@ -11,9 +11,9 @@ import os
 import numpy as np
 import pytest
 
-from river_oauc.experiments.paper.grids.okauc import OKAUCMStack
-from river_oauc.experiments.paper.methods import Method, Table
-from river_oauc.experiments.paper.protocol import PAPER_RUNS, Cell, run_cell
+from benchmarks.paper.grids.okauc import OKAUCMStack
+from benchmarks.paper.methods import Method, Table
+from benchmarks.paper.protocol import PAPER_RUNS, Cell, run_cell
 
 # With a budget of as many, nothing is given up.
 N_EXAMPLES = 1_000

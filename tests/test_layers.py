@@ -16,18 +16,10 @@ ROOT = pathlib.Path(river_oauc.__file__).parent
 # From top to bottom: a module imports from its own layer or from one below. The longest name that
 # a module begins with decides.
 LAYERS = [
-    ["experiments.cli"],
-    [
-        "experiments.compare",
-        "experiments.paper",
-        "experiments.merging",
-        "experiments.streams",
-        "experiments.speed",
-        "experiments.datasets_command",
-        "experiments.distributed_command",
-    ],
-    ["experiments"],
-    ["experiments.console"],
+    ["cli.main"],
+    ["cli.compare", "cli.datasets"],
+    ["cli"],
+    ["cli.console"],
     ["distributed"],
     [""],
     ["auto"],
@@ -98,7 +90,7 @@ def test_imports_point_downwards(module: str) -> None:
         if starts_with(module, BESIDE):
             assert starts_with(imported, BESIDE), f"{module} imports {imported}"
         elif starts_with(imported, BESIDE):
-            assert starts_with(module, "experiments"), f"{module} imports {imported}"
+            assert starts_with(module, "cli"), f"{module} imports {imported}"
         else:
             assert layer(module) <= layer(imported), f"{module} imports {imported}"
 
@@ -151,4 +143,4 @@ def test_the_entry_point_imports_the_package_when_it_is_ready_for_an_interrupt()
         alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
     }
     assert first <= {"os", "signal", "sys"}
-    assert list(imports(tree)) == [("experiments.cli", None)]
+    assert list(imports(tree)) == [("cli.main", "main")]

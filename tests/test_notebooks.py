@@ -1,4 +1,4 @@
-"""The notebooks: committed as one clean run left them, and the code still makes what they show."""
+"""The notebooks are committed as one clean run left them, and the code still reproduces them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Bytes; a figure of four empty axes has fewer.
 SMALLEST_FIGURE = 9_000
 
-# The streams that notebooks read, which are not in the package.
+# Streams that a notebook needs.
 STREAM_OF = {"07-a-real-stream": "nsl_kdd20"}
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -35,13 +35,13 @@ def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def figures(notebook: nbformat.NotebookNode) -> list[bytes]:
-    """The pictures, in order."""
+    """Return the figures, in order."""
     encoded = [output.get("data", {}).get("image/png") for output in outputs(notebook)]
     return [base64.b64decode(figure) for figure in encoded if figure is not None]
 
 
 def shown(output: nbformat.NotebookNode) -> dict[str, Any]:
-    """What an output shows: its text as it is, and of a picture only that it is one."""
+    """Return the text of an output; of a figure only its type."""
     if output.output_type == "stream":
         return {output.name: output.text}
     return {
@@ -50,7 +50,7 @@ def shown(output: nbformat.NotebookNode) -> dict[str, Any]:
 
 
 def complaints(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Errors, and whatever was written to the standard error."""
+    """Return errors and output on the error stream."""
     return [
         output
         for output in outputs(notebook)
@@ -62,24 +62,13 @@ def test_there_are_seven() -> None:
     assert [path.name[:3] for path in NOTEBOOKS] == [f"0{number}-" for number in range(1, 8)]
 
 
-def test_they_are_small() -> None:
-    assert sum(path.stat().st_size for path in DIRECTORY.glob("*.*")) < 1_500_000
-
-
 @every_notebook
-def test_it_is_a_valid_notebook(path: pathlib.Path) -> None:
-    nbformat.validate(nbformat.read(path, as_version=4))
-
-
-@every_notebook
-def test_it_was_run_once_from_top_to_bottom(path: pathlib.Path) -> None:
-    counts = [cell.execution_count for cell in code_cells(nbformat.read(path, as_version=4))]
+def test_it_was_run_once_from_top_to_bottom_without_errors(path: pathlib.Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    counts = [cell.execution_count for cell in code_cells(notebook)]
     assert counts == list(range(1, len(counts) + 1))
-
-
-@every_notebook
-def test_it_was_run_without_complaints(path: pathlib.Path) -> None:
-    assert complaints(nbformat.read(path, as_version=4)) == []
+    assert complaints(notebook) == []
 
 
 @every_notebook
@@ -92,7 +81,7 @@ def test_it_shows_figures(path: pathlib.Path) -> None:
 
 
 @every_notebook
-def test_it_says_nothing_of_the_machine_that_ran_it(path: pathlib.Path) -> None:
+def test_it_reveals_nothing_of_the_machine_that_ran_it(path: pathlib.Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     assert notebook.metadata == {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -106,7 +95,7 @@ def test_it_says_nothing_of_the_machine_that_ran_it(path: pathlib.Path) -> None:
 @pytest.mark.notebook
 @every_notebook
 def test_it_runs_and_shows_what_is_committed(path: pathlib.Path) -> None:
-    """If the code is right and the outputs are old, `python notebooks/execute.py` renews them."""
+    """`python notebooks/execute.py` updates the committed outputs."""
     for package in ("nbclient", "ipykernel"):
         pytest.importorskip(package, reason='needs the extra: pip install -e ".[notebooks]"')
     name = STREAM_OF.get(path.stem)

@@ -1,4 +1,4 @@
-"""From outcomes to tables, tests, ranks and figures."""
+"""Summary, significance tests, ranks, tables and figures of the paper's tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
+from benchmarks.paper.figures import draw_dots
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.protocol import Cell, Outcome
+from benchmarks.paper.report import to_csv, to_markdown
+from benchmarks.paper.reported import SOURCES, reported
+from benchmarks.paper.significance import holm, paired_tests
+from benchmarks.paper.summary import Summary, summarise
+from benchmarks.rank_diagram import draw_ranks
+from benchmarks.ranking import Ranking, rank
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.experiments.paper.figures import draw_dots
-from river_oauc.experiments.paper.methods import TABLES
-from river_oauc.experiments.paper.protocol import Cell, Outcome
-from river_oauc.experiments.paper.report import to_csv, to_markdown
-from river_oauc.experiments.paper.reported import SOURCES, reported
-from river_oauc.experiments.paper.significance import holm, paired_tests
-from river_oauc.experiments.paper.summary import Summary, describe, summarise
-from river_oauc.experiments.rank_diagram import draw_ranks
-from river_oauc.experiments.ranking import Ranking, rank
 
 TABLE = TABLES["linear"]()
 
@@ -30,7 +30,7 @@ TABLE = TABLES["linear"]()
 def summary_of(
     aucs: dict[tuple[str, str], list[float]], settings: list[dict[str, float]] | None = None
 ) -> Summary:
-    """A summary of AUCs by set and method; the settings are those of the runs."""
+    """Summarise AUCs by set and method, with these settings of the runs."""
     n_runs = len(next(iter(aucs.values())))
     outcomes = {
         Cell(dataset, method, run): Outcome(
@@ -59,7 +59,7 @@ AUCS = {
 
 
 @pytest.mark.parametrize("name", list(TABLES))
-def test_the_paper_is_there_in_full(name: str) -> None:
+def test_the_figures_of_the_paper_are_complete(name: str) -> None:
     figures = reported(name)
     methods = {method for _, method in figures}
     assert len(methods) == {"linear": 7, "kernel": 3}[name]
@@ -75,7 +75,7 @@ def test_the_paper_is_there_in_full(name: str) -> None:
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=6))
 def test_holm_is_its_definition(p_values: list[float]) -> None:
-    """The largest of (m - j + 1) p_(j) over all j up to its own place, at most 1."""
+    """The largest of (m - j + 1) p_(j) over all j up to its own position, at most 1."""
     ordered = sorted(p_values)
     for p, corrected in zip(p_values, holm(p_values), strict=True):
         place = max(i for i, other in enumerate(ordered) if other == p)
@@ -91,14 +91,12 @@ def test_wilcoxon_of_seven_wins() -> None:
     assert paired_tests(aucs, "b") == {"a": pytest.approx(2 / 2**7)}
 
 
-def test_equal_runs_do_not_differ() -> None:
-    assert paired_tests({"a": BETTER, "b": BETTER, "c": BETTER}, "a") == {"b": 1.0, "c": 1.0}
-
-
 def test_correction_counts_the_other_methods() -> None:
     worse = [auc - 0.01 * (i + 1) for i, auc in enumerate(BETTER)]
     alone = paired_tests({"a": BETTER, "b": worse}, "a")["b"]
-    assert paired_tests({"a": BETTER, "b": worse, "c": BETTER}, "a")["b"] == 2 * alone
+    # Equal runs do not differ.
+    expected = {"b": 2 * alone, "c": 1.0}
+    assert paired_tests({"a": BETTER, "b": worse, "c": BETTER}, "a") == expected
 
 
 # Demšar, 2006, Table 5(a): critical values of the two-tailed Nemenyi test at 0.05.
@@ -120,7 +118,7 @@ def test_ranks_are_averages_and_ties_share() -> None:
 
 
 @given(st.lists(st.floats(1.0, 6.0), min_size=1, max_size=6), st.floats(0.1, 4.0))
-def test_cliques_are_the_largest_groups_that_do_not_differ(
+def test_cliques_are_the_maximal_groups_that_do_not_differ(
     values: list[float], difference: float
 ) -> None:
     ranks = {str(i): value for i, value in enumerate(sorted(values))}
@@ -147,7 +145,7 @@ def test_entry() -> None:
     assert not entry.is_significant
 
 
-def test_what_is_significant() -> None:
+def test_significance() -> None:
     entries = summary_of(AUCS).entries
     worse, better = entries["heart", "PA-I"], entries["heart", "OAM (wide)"]
     assert worse.p_value == better.p_value == pytest.approx(2 * 2 / 2**7)
@@ -158,7 +156,7 @@ def test_what_is_significant() -> None:
     assert not entries["german", "PA-I"].is_significant
 
 
-def test_most_often_chosen_and_ties_go_to_the_first_of_the_grid() -> None:
+def test_the_setting_chosen_most_often() -> None:
     settings = [{"l2": value} for value in (4.0, 0.5, 2.0, 0.5, 2.0, 1.0, 8.0)]
     entry = summary_of({("heart", "OAUC-M"): BETTER}, settings).entries["heart", "OAUC-M"]
     assert (entry.chosen, entry.n_chosen) == ({"l2": 0.5}, 2)
@@ -176,30 +174,19 @@ def test_a_single_run_and_a_single_method() -> None:
     assert is_png(draw_dots(summary))
 
 
-def test_describe() -> None:
-    assert describe({}) == ""
-    assert describe({"C": 2.0**-24, "gamma": 1.0}) == "C=2^-24 gamma=2^0"
-
-
 # The reports -------------------------------------------------------------------------------------
 
 
 def test_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(summary_of(AUCS)))))
     assert [(row["dataset"], row["method"]) for row in rows] == list(AUCS)
-    assert rows[0] == {
-        "dataset": "heart",
-        "method": "PA-I",
-        "runs": "7",
-        "auc_mean": "76.70",
-        "auc_std": f"{100 * np.std(AUCS['heart', 'PA-I'], ddof=1):.2f}",
-        "paper_mean": "90.76",
-        "paper_std": "1.32",
-        "difference": "-14.06",
-        "chosen_most_often": "C=2^-10",
-        "times_chosen": "7",
-        "p_value_against_OAUC-M": "0.031",
-    }
+    std = f"{100 * np.std(AUCS['heart', 'PA-I'], ddof=1):.2f}"
+    assert ",".join(rows[0]) == (
+        "dataset,method,runs,auc_mean,auc_std,paper_mean,paper_std,difference,chosen_most_often,"
+        "times_chosen,p_value_against_OAUC-M"
+    )
+    expected = f"heart,PA-I,7,76.70,{std},90.76,1.32,-14.06,C=2^-10,7,0.031"
+    assert ",".join(rows[0].values()) == expected
     assert (rows[1]["paper_mean"], rows[1]["difference"]) == ("", "")
     assert rows[2]["p_value_against_OAUC-M"] == ""
 
@@ -220,13 +207,13 @@ def test_markdown() -> None:
     assert "7 runs, where the paper has 20: " in text
     assert SOURCES["linear"] in text
     assert "powers of 2" not in text
-    # A table is as wide in every row as in its head.
+    # All rows of a table have the width of its header.
     for block in text.split("\n\n"):
         rows = [line for line in block.splitlines() if line.startswith("|")]
         assert len({row.count("|") for row in rows}) <= 1
 
 
-def test_markdown_says_what_is_coarse_and_what_is_left_out() -> None:
+def test_markdown_mentions_coarse_grids_and_limits() -> None:
     table = TABLES["kernel"]()
     outcome = Outcome(0.9, table.method("KOIL").settings[0])
     text = to_markdown(
@@ -255,16 +242,8 @@ def test_dots_show_ours_and_the_papers() -> None:
     assert has_colour(content, "#0072B2")
     assert has_colour(content, "#D55E00")
     assert content == draw_dots(summary_of(AUCS))
-    ours_alone = summary_of({key: values for key, values in AUCS.items() if "wide" in key[1]})
-    assert is_png(draw_dots(ours_alone))
-
-
-def test_dots_grow_with_the_sets() -> None:
-    heights = []
-    for datasets in (["heart"], list(BENCHMARKS)):
-        content = draw_dots(summary_of({(name, "OAUC-M"): BETTER for name in datasets}))
-        heights.append(imread(io.BytesIO(content)).shape[0])
-    assert heights[1] > 2 * heights[0]
+    # A method and sets that the paper does not have.
+    assert is_png(draw_dots(summary_of({(name, "OAM (wide)"): BETTER for name in BENCHMARKS})))
 
 
 @pytest.mark.parametrize("n_methods", [2, 3, 8])

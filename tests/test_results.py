@@ -1,11 +1,13 @@
-"""The file of results: whatever a kill leaves of it, no finished run is lost."""
+"""The journal of results: no finished run is lost, and only one process writes."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import json
-import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_oauc.datasets.files import replace_file
-from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.paper import protocol
-from river_oauc.experiments.paper.methods import TABLES, Table
-from river_oauc.experiments.paper.protocol import Cell, Outcome
-from river_oauc.experiments.paper.results import ResultsFile, header
+from benchmarks.paper import protocol
+from benchmarks.paper.methods import TABLES, Table
+from benchmarks.paper.protocol import Cell, Outcome
+from benchmarks.paper.results import header, results_file
+from river_oauc.cli.console.errors import UserError
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {
@@ -35,43 +36,38 @@ def path(tmp_path: Path) -> Path:
 
 
 def fill(path: Path, table: Table = TABLE) -> None:
-    with ResultsFile(path, table) as results:
+    with results_file(path, table) as results:
         for cell, outcome in OUTCOMES.items():
             results.add(cell, outcome)
 
 
 def read(path: Path) -> dict[Cell, Outcome]:
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         return results.outcomes
 
 
-def test_what_is_added_is_there_next_time(path: Path) -> None:
+def test_outcomes_are_read_back(path: Path) -> None:
     fill(path)
     assert read(path) == OUTCOMES
 
 
 def test_an_outcome_is_on_the_disk_at_once(path: Path) -> None:
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         results.add(Cell("heart", "OAUC-M", 0), Outcome(0.75, {"l2": 1.0}))
         first, second = path.read_text().splitlines()
     assert json.loads(first) == header(TABLE)
-    assert json.loads(second) == {
-        "dataset": "heart",
-        "method": "OAUC-M",
-        "run": 0,
-        "auc": 0.75,
-        "setting": {"l2": 1.0},
-    }
+    cell = {"dataset": "heart", "method": "OAUC-M", "run": 0}
+    assert json.loads(second) == {**cell, "auc": 0.75, "setting": {"l2": 1.0}}
 
 
 def test_cut_at_any_byte(path: Path) -> None:
-    """Whatever a kill leaves of the file, the whole lines count and the rest can be added again."""
+    """Whatever a kill leaves of the file, finished lines count and the rest can be added again."""
     fill(path)
     whole = path.read_bytes()
     n_header = whole.index(b"\n") + 1
     for end in [*range(0, 60), *range(n_header - 2, len(whole) + 1)]:
         path.write_bytes(whole[:end])
-        with ResultsFile(path, TABLE) as results:
+        with results_file(path, TABLE) as results:
             n_lines = max(whole[:end].count(b"\n") - 1, 0)
             assert list(results.outcomes) == list(OUTCOMES)[:n_lines]
             for cell, outcome in OUTCOMES.items():
@@ -101,23 +97,23 @@ def test_a_file_of_other_settings_is_refused_and_left_alone(
         (TABLES["kernel"](1), r"table, max_examples, grids"),
     ):
         with pytest.raises(UserError, match=rf"other settings \({difference}\)"):
-            ResultsFile(path, table).__enter__()
+            results_file(path, table).__enter__()
     monkeypatch.setattr(protocol, "SEED", 43)
     with pytest.raises(UserError, match=r"other settings \(seed\); choose"):
-        ResultsFile(path, TABLE).__enter__()
+        results_file(path, TABLE).__enter__()
     assert path.read_bytes() == before
 
 
 def test_a_table_may_get_more_methods_but_not_fewer(path: Path) -> None:
     smaller = dataclasses.replace(TABLE, methods=TABLE.methods[:-1])
-    with ResultsFile(path, smaller) as results:
+    with results_file(path, smaller) as results:
         for cell, outcome in OUTCOMES.items():
             results.add(cell, outcome)
     assert read(path) == OUTCOMES
 
     fill(more := path.with_name("more.jsonl"))
     with pytest.raises(UserError, match=r"other settings \(grids\)"):
-        ResultsFile(more, smaller).__enter__()
+        results_file(more, smaller).__enter__()
     assert read(more) == OUTCOMES
 
 
@@ -130,6 +126,34 @@ def test_a_damaged_line_is_named_and_nothing_is_lost(path: Path, line: bytes) ->
     with pytest.raises(UserError, match=r"line 3 is damaged; remove it"):
         read(path)
     assert path.read_bytes() == damaged
+
+
+HOLD = """
+import pathlib, sys
+from benchmarks.paper.methods import TABLES
+from benchmarks.paper.results import results_file
+with results_file(pathlib.Path(sys.argv[1]), TABLES["linear"]()):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_run_is_refused_until_the_first_ends(path: Path) -> None:
+    fill(path)
+    before = path.read_bytes()
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert other.stdout.readline() == b"locked\n"
+        message = rf"^{re.escape(str(path))}: another run is writing to this file; .* --out$"
+        with pytest.raises(UserError, match=message):
+            read(path)
+        assert path.read_bytes() == before
+    finally:
+        other.kill()
+        other.communicate()
+    assert read(path) == OUTCOMES
 
 
 @contextlib.contextmanager
@@ -149,32 +173,9 @@ def test_a_full_disk_costs_no_result(path: Path) -> None:
     # Room for a part of the line.
     with disk_that_ends_at(path.stat().st_size + 10):
         with pytest.raises(OSError, match="File too large"):
-            with ResultsFile(path, TABLE) as results:
+            with results_file(path, TABLE) as results:
                 results.add(cell, outcome)
     assert results.outcomes == read(path) == OUTCOMES
-    with ResultsFile(path, TABLE) as results:
+    with results_file(path, TABLE) as results:
         results.add(cell, outcome)
     assert read(path) == {**OUTCOMES, cell: outcome}
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_replacing_a_file_leaves_the_old_one_if_it_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
-    def fail(file: int) -> None:
-        raise error
-
-    path = tmp_path / "table.md"
-    replace_file(path, b"old")
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(error):
-        replace_file(path, b"new")
-    assert [file.name for file in tmp_path.iterdir()] == ["table.md"]
-    assert path.read_bytes() == b"old"
-
-
-def test_replacing_what_a_link_leads_to(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("file")
-    replace_file(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"new"

@@ -11,10 +11,10 @@ import os
 import numpy as np
 import pytest
 
+from benchmarks.examples import examples_of
+from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
+from benchmarks.streams.rivals import MODELS
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.experiments.examples import examples_of
-from river_oauc.experiments.streams.progress import auc, auc_in_windows, follow, outcome_of
-from river_oauc.experiments.streams.rivals import MODELS
 from river_oauc.metrics import average_precision
 
 # How much of each stream.
@@ -53,7 +53,7 @@ def ours():
             ["VW (logistic)", "VW (FTRL)", "VW (coin)"],
             0.3,
             marks=pytest.mark.skipif(
-                not MODELS["VW (coin)"].is_here, reason="vowpalwabbit is not installed"
+                not MODELS["VW (coin)"].is_installed, reason="vowpalwabbit is not installed"
             ),
         ),
     ],
@@ -96,7 +96,7 @@ def test_on_bank_the_share_of_positives_is_what_is_ranked():
 
 @pytest.mark.slow
 @pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
-@pytest.mark.skipif(not MODELS["VW (coin)"].is_here, reason="vowpalwabbit is not installed")
+@pytest.mark.skipif(not MODELS["VW (coin)"].is_installed, reason="vowpalwabbit is not installed")
 def test_on_w8a_the_top_is_ranked_worse_at_any_time():
     examples = examples_of("w8a", 0, 10**9)
     whole, windows = {}, {}

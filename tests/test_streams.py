@@ -1,13 +1,11 @@
-"""The real streams, and `river-oauc streams`: measures, scalers, ranks, and runs that go on."""
+"""The real streams, and `python -m benchmarks streams`."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import gzip
 import hashlib
-import http.server
 import io
 import itertools
 import json
@@ -15,52 +13,31 @@ import lzma
 import os
 import pickle
 import re
-import threading
 import zipfile
 
 import matplotlib.colors
 import matplotlib.image
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from commands import output, refusal
 from rich.console import Console
 from scipy import stats
-from sklearn.metrics import roc_auc_score
 
+from benchmarks.examples import examples_of
+from benchmarks.streams.board import Board
+from benchmarks.streams.figures import draw_distances
+from benchmarks.streams.progress import Cell, Outcome, auc_in_windows, outcome_of
+from benchmarks.streams.report import to_csv, to_markdown
+from benchmarks.streams.rivals import MODELS
+from benchmarks.streams.summary import Best, Group
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.figure import DARK, LIGHT
 from river_oauc.datasets import DatasetError
 from river_oauc.datasets.streams import STREAMS, RealStream
 from river_oauc.datasets.tables import TableRecipe
-from river_oauc.experiments import cli
-from river_oauc.experiments.console.errors import UserError
-from river_oauc.experiments.console.figure import DARK, LIGHT
-from river_oauc.experiments.examples import examples_of
-from river_oauc.experiments.streams.board import Board
-from river_oauc.experiments.streams.figures import draw_distances
-from river_oauc.experiments.streams.progress import (
-    Outcome,
-    auc,
-    auc_in_windows,
-    outcome_of,
-)
-from river_oauc.experiments.streams.report import to_csv, to_markdown
-from river_oauc.experiments.streams.results import Cell
-from river_oauc.experiments.streams.rivals import MODELS
-from river_oauc.experiments.streams.summary import Best, Group
-
-scored = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=2, max_size=60).filter(
-    lambda pairs: len({y for _, y in pairs}) == 2
-)
 
 
-@given(scored)
-def test_auc_is_that_of_scikit_learn(pairs):
-    scores = np.array([score / 8 for score, _ in pairs])
-    labels = np.array([y for _, y in pairs])
-    assert auc(scores, labels) == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
-
-
-def test_windows_are_judged_one_by_one():
+def test_auc_in_windows_is_the_mean_over_windows():
     labels = np.tile([True, False], 500)
     scores = np.where(labels, 0.6, 0.4) + np.repeat([0.0, 10.0], 500)
     scores[labels & (np.arange(1_000) >= 500)] -= 5.0
@@ -71,7 +48,7 @@ def test_windows_are_judged_one_by_one():
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """A directory with two small streams."""
+    """Make a directory with two small streams."""
     rng = np.random.default_rng(1)
     (tmp_path / "streams").mkdir()
     for name, n_features in (("usenet1", 99), ("sms_spam", 8_704)):
@@ -113,33 +90,15 @@ TABLE = b'id;sex;size;rings;note\n3;"M";0.50;19;Ab ab c\n1;"F";?;7;cd\n2;"M";1e-
 TEXT = b"-1 2:1 3:1\n-1 1:1e-09 4:1 5:1\n+1 1:0.5 4:1 5:2\n"
 
 
-@pytest.fixture
-def publisher(tmp_path, monkeypatch):
-    """The address of a server of the files in a directory."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    handler = functools.partial(Quiet, directory=tmp_path)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
 @pytest.mark.parametrize("kind", ["plain", "gz", "zip"])
-def test_a_stream_is_made_from_what_is_published(tmp_path, monkeypatch, publisher, kind):
+def test_a_stream_is_made_from_the_published_file(tmp_path, monkeypatch, kind):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as members:
         members.writestr("in/table.csv", TABLE)
     published = {"plain": TABLE, "gz": gzip.compress(TABLE), "zip": archive.getvalue()}[kind]
-    (tmp_path / "table").write_bytes(published)
+    monkeypatch.setattr("river_oauc.datasets.download.fetch", lambda *args: published)
     recipe = TableRecipe(
-        urls=(f"{publisher}/table",),
+        urls=("https://example.org/table",),
         is_positive=lambda row: row[3] == "19",
         numbers=(2,),
         names=(1,),
@@ -158,19 +117,19 @@ def test_a_stream_is_made_from_what_is_published(tmp_path, monkeypatch, publishe
     assert [y for _, y in examples] == [False, False, True]
     assert examples[2][0] == {"1": 0.5, "2": 0.0, "3": 0.0, "4": 1.0, "5": 2.0, "6": 0.0}
 
-    # What has changed since, and what is no archive, is refused, and nothing is left behind.
+    # A changed or damaged file is refused, and nothing is left behind.
     for content in (TABLE.replace(b"0.50", b"0.51"), published[:-30], b"<html>gone</html>"):
-        (tmp_path / "table").write_bytes(content)
+        monkeypatch.setattr("river_oauc.datasets.download.fetch", lambda *args, c=content: c)
         other = RealStream("abalone19", directory=tmp_path / "other")
         with pytest.raises(DatasetError, match="refused"):
             other.download(verbose=False)
         assert not (tmp_path / "other").exists()
 
 
-def test_what_river_has_comes_through_river(tmp_path, monkeypatch):
+def test_streams_that_come_with_river(tmp_path, monkeypatch):
     monkeypatch.delenv("RIVER_OAUC_DATA", raising=False)
     monkeypatch.setenv("RIVER_DATA", str(tmp_path))
-    # river knows a whole file by its size.
+    # river recognises a complete file by its size.
     there = property(lambda self: self.path.is_file())
     monkeypatch.setattr("river.datasets.base.RemoteDataset.is_downloaded", there)
     (tmp_path / "SMSSpam").mkdir()
@@ -216,7 +175,7 @@ def test_recipes_have_the_shape_of_the_files(name):
             indices = [int(pair.partition(":")[0]) for pair in line.split()[1:]]
             others = [index for index in indices if index > len(recipe.numbers)]
             assert recipe.texts or len(others) <= len(recipe.names)
-            # Names and words are numbered as they turn up.
+            # Names and words are numbered in order of appearance.
             new = [index for index in others if index > last]
             assert new == list(range(last + 1, last + 1 + len(new)))
             last += len(new)
@@ -229,71 +188,67 @@ LINEAR = ["LR (SGD)", "AutoOAUCM", "SparseOAUCM"]
 
 
 def figures(directory):
-    """The cells of a results file without their times."""
+    """Return the cells of a results file without their times."""
     cells = [json.loads(line) for line in (directory / "streams.jsonl").read_text().splitlines()]
     return [{key: cell[key] for key in cell if key != "microseconds"} for cell in cells]
 
 
 def untimed(directory, file):
-    """A table without its times."""
+    """Return a table without its times."""
     if file == "streams.csv":
         lines = csv.DictReader((directory / file).read_text().splitlines())
         return [{key: line[key] for key in line if key != "microseconds"} for line in lines]
     return re.sub(r"### µs per example.*?### ", "", (directory / file).read_text(), flags=re.DOTALL)
 
 
-def test_a_killed_run_ends_with_the_same_files(data, capsys):
+def test_a_killed_run_ends_with_the_same_files(data):
     arguments = ["streams", "--models", *LINEAR, "--out"]
     whole, broken = data / "whole", data / "broken"
-    assert cli.main([*arguments, str(whole)]) == 0
-    table = capsys.readouterr().out
-    assert "Exact AUC" in table
-    assert "critical difference" in table
-    # Killed in the midst of a line.
+    table = output(*arguments, str(whole))
+    assert "Exact AUC" in table and "critical difference" in table
+    # Killed in the middle of a line.
     lines = (whole / "streams.jsonl").read_bytes().splitlines(keepends=True)
     assert len(lines) == 2 + 2 * 4 + 1
     broken.mkdir()
     (broken / "streams.jsonl").write_bytes(b"".join(lines[:7]) + lines[7][:-1])
-    assert cli.main([*arguments, str(broken)]) == 0
+    output(*arguments, str(broken))
     assert figures(broken) == figures(whole)
     for path in whole.iterdir():
         if path.suffix == ".png":
             assert path.read_bytes() == (broken / path.name).read_bytes()
         elif path.suffix != ".jsonl":
             assert untimed(broken, path.name) == untimed(whole, path.name)
-    # All is there: nothing is run, and every file is the same.
+    # Nothing is left to run, and every file stays the same.
     before = {path.name: path.read_bytes() for path in broken.iterdir()}
-    assert cli.main([*arguments, str(broken)]) == 0
+    output(*arguments, str(broken))
     assert {path.name: path.read_bytes() for path in broken.iterdir()} == before
 
 
-def test_the_catalogue_is_listed(data, monkeypatch, capsys):
+def test_the_catalogue_is_listed(data, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    assert cli.main(["streams", "--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = output("streams", "--list").splitlines()
     assert [line.split()[0] for line in lines[2:]] == list(STREAMS)
     (line,) = (line for line in lines if line.startswith("usenet1"))
     assert line.split()[:6] == ["usenet1", "1,500", "99", "46.67%", "kept", "yes"]
     assert line.endswith("by hand: http://mlkd.csd.auth.gr/concept_drift.html (none stated)")
 
 
-def test_a_damaged_line_is_named(data, capsys):
+def test_a_damaged_line_is_named(data):
     (data / "streams.jsonl").write_text('{"stream": "usenet1"}\n')
-    assert cli.main(["streams", "--models", "LR (SGD)", "--out", str(data)]) == 2
-    assert "line 1 is damaged" in capsys.readouterr().err
+    message = refusal("streams", "--models", "LR (SGD)", "--out", str(data))
+    assert "line 1 is damaged" in message
 
 
-def test_without_streams_it_says_so(tmp_path, monkeypatch, capsys):
+def test_without_streams_or_models(tmp_path, monkeypatch):
     monkeypatch.setenv("RIVER_OAUC_DATA", str(tmp_path))
     monkeypatch.setenv("RIVER_DATA", str(tmp_path))
-    assert cli.main(["streams", "--out", str(tmp_path / "x")]) == 2
-    assert "RIVER_OAUC_DATA" in capsys.readouterr().err
+    assert "RIVER_OAUC_DATA" in refusal("streams", "--out", str(tmp_path / "x"))
     monkeypatch.setattr("river_oauc.datasets.streams.RealStream.is_here", True)
-    assert cli.main(["streams", "w8a", "--models", "HAT", "--out", str(tmp_path / "x")]) == 2
-    assert "none of these models runs on w8a" in capsys.readouterr().err
+    message = refusal("streams", "w8a", "--models", "HAT", "--out", str(tmp_path / "x"))
+    assert message == "none of these models runs on w8a"
 
 
-def test_what_is_no_time_series_is_shuffled_by_the_seed(data):
+def test_only_streams_without_order_are_shuffled(data):
     assert examples_of("usenet1", 0, 50) == examples_of("usenet1", 1, 50)
     assert examples_of("sms_spam", 0, 50) != examples_of("sms_spam", 1, 50)
 
@@ -304,7 +259,7 @@ def outcome(auc, microseconds=1.0):
 
 @pytest.fixture
 def group():
-    """Two streams; what is better by AUC is worse by average precision."""
+    """Two streams on which a higher AUC comes with a lower average precision."""
     scalers = MODELS["LR (SGD)"].scalers
     means = {
         ("a", "AutoOAUCM", "bare"): outcome(90.0),
@@ -315,7 +270,7 @@ def group():
     return Group("Toys", ["a", "b"], ["AutoOAUCM", "LR (SGD)"], means)
 
 
-def test_a_rival_stands_behind_its_best_scaler(group):
+def test_a_rival_is_reported_behind_its_best_scaler(group):
     assert group.best("auc", "a", "LR (SGD)") == Best(63.0, "MaxAbs")
     assert group.best("average_precision", "a", "LR (SGD)") == Best(40.0, "bare")
     assert group.best("microseconds", "a", "LR (SGD)") == Best(3.0, "MaxAbs")
@@ -329,32 +284,31 @@ def test_a_rival_stands_behind_its_best_scaler(group):
     assert "a,LR (SGD),MinMax,62.0000,62.0000,38.0000,50.0000,2.0000,1.0000\n" in to_csv([group])
 
 
-def test_friedman_is_that_of_scipy(group):
-    assert group.chance("auc") is None
-    rng = np.random.default_rng(3)
+def test_friedman_is_its_definition(group):
+    assert group.friedman_p_value("auc") is None
     names = ["AutoOAUCM", "AutoOKAUCM", "ARF"]
-    table = rng.normal(size=(10, 3)) + [0.0, 1.0, 2.0]
+    table = np.random.default_rng(3).normal(size=(10, 3)) + [0.0, 1.0, 2.0]
     means = {
-        (str(i), name, "bare"): outcome(table[i, j])
-        for i in range(10)
-        for j, name in enumerate(names)
+        (str(i), name, "bare"): outcome(value)
+        for i, row in enumerate(table)
+        for name, value in zip(names, row, strict=True)
     }
     group = Group("Toys", [str(i) for i in range(10)], names, means)
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
     statistic = 12 * 10 / (3 * 4) * (ranks @ ranks - 3 * 4**2 / 4)
-    assert group.chance("auc") == pytest.approx(stats.chi2.sf(statistic, 2), rel=1e-9)
+    assert group.friedman_p_value("auc") == pytest.approx(stats.chi2.sf(statistic, 2), rel=1e-9)
     assert group.champion == "AutoOKAUCM"
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_the_figure_is_a_picture_of_the_page(group, theme):
+def test_the_figure_matches_the_page(group, theme):
     picture = matplotlib.image.imread(io.BytesIO(draw_distances([group], theme)))
     background = np.array(matplotlib.colors.to_rgb(theme.background))
     assert picture.shape[1] == 8 * 150
     np.testing.assert_allclose(picture[0, 0, :3], background, atol=0.01)
 
 
-def test_the_board_shows_what_is_finished():
+def test_the_board_shows_finished_runs():
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with Board(2, console) as board:
         outcomes = {Cell("a", 10, 0, "LR (SGD)", "MinMax"): outcome(61.5)}
@@ -366,13 +320,13 @@ def test_the_board_shows_what_is_finished():
     assert "ARF" not in text
 
 
-# Learners from elsewhere
+# Learners of other packages
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("VW", "MOA"))])
-def test_learners_from_elsewhere_rank_a_plane(name):
+def test_learners_of_other_packages_rank_a_plane(name):
     model = MODELS[name]
-    if not model.is_here:
+    if not model.is_installed:
         with pytest.raises(UserError, match="pip install"):
             model.prepared("bare", 0)
         pytest.skip("not installed")

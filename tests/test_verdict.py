@@ -1,4 +1,4 @@
-"""What `river-oauc compare` claims: never more than chance allows, and what a plain loop finds."""
+"""The figures and the verdict of `river-oauc compare`."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from typing import Any
 import fraud
 import numpy as np
 import pytest
+from commands import output, table_cells
 from matplotlib import image
 from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
-from river_oauc.experiments.cli import main
-from river_oauc.experiments.compare.curves import draw_curves
-from river_oauc.experiments.compare.race import Run
-from river_oauc.experiments.compare.report import verdict
-from river_oauc.experiments.compare.verdict import (
+from river_oauc.cli.compare.curves import draw_curves
+from river_oauc.cli.compare.race import Run
+from river_oauc.cli.compare.report import verdict
+from river_oauc.cli.compare.verdict import (
     BLOCKS,
     CONFIDENCE,
     Standing,
     lead,
-    level_with_the_best,
+    not_worse_than_the_best,
     standings,
     windows,
 )
-from river_oauc.experiments.models import ARF, CONTENDERS, Contender
+from river_oauc.cli.models import ARF, CONTENDERS, Contender
 
 Example = tuple[dict[str, Any], bool]
 
@@ -53,7 +53,7 @@ def standing(scores: np.ndarray, labels: np.ndarray, contender: int = 0) -> Stan
 
 
 def noisy(labels: np.ndarray, distance: float, seed: int) -> np.ndarray:
-    """Scores of two classes of unit deviation, so far apart."""
+    """Draw normal scores of unit deviation, with class means at this distance."""
     return np.random.default_rng(seed).standard_normal(len(labels)) + distance * labels
 
 
@@ -61,21 +61,21 @@ def noisy(labels: np.ndarray, distance: float, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rare", [True, False])
-def test_redrawn_aucs_are_those_of_redrawn_streams(rare: bool) -> None:
+def test_bootstrap_aucs_are_those_of_resampled_streams(rare: bool) -> None:
     n = 600
     labels = (np.random.default_rng(0).random(n) < 0.1) == rare
     scores = np.round(noisy(labels, 1.0, seed=1), 1)
-    redrawn = standing(scores, labels).redrawn_aucs
+    found = standing(scores, labels).bootstrap_aucs
     blocks = np.split(np.arange(n), BLOCKS)
     times = np.random.default_rng(0).multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), 2_000)
     for draw in (0, 7, 1_999):
         stream = np.concatenate([np.tile(blocks[b], k) for b, k in enumerate(times[draw])])
         expected = roc_auc_score(labels[stream], scores[stream])
-        assert redrawn[draw] == pytest.approx(expected, abs=1e-12)
+        assert found[draw] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
-    # Two scores with a part in common, of normal classes: the true difference of the AUCs is known.
+def test_the_interval_covers_the_true_difference() -> None:
+    # Correlated normal scores, for which the true AUCs are known.
     inside = 0
     for seed in range(40):
         labels = np.arange(2_000) % 40 == 0
@@ -93,8 +93,8 @@ def _phi(z: float) -> float:
     return 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
 
 
-def test_what_is_alike_in_time_does_not_pass_for_independent() -> None:
-    # Everything comes fifty times in a row: no more is known than from one of each.
+def test_neighbouring_examples_do_not_count_as_independent() -> None:
+    # Fifty copies in a row add no information.
     labels = np.arange(200) % 10 == 0
     first, second = noisy(labels, 1.5, seed=1), noisy(labels, 1.0, seed=2)
     once = lead(standing(first, labels), standing(second, labels))
@@ -107,7 +107,7 @@ def test_what_is_alike_in_time_does_not_pass_for_independent() -> None:
 
 
 def ranked(labels: np.ndarray, *scores: np.ndarray) -> list[Standing]:
-    """Standings of so many learners, of which the first is AutoOKAUCM."""
+    """Rank learners with these scores; the first is AutoOKAUCM."""
     return standings(
         labels,
         [run_of(contender, each) for contender, each in zip(CONTENDERS, scores, strict=False)],
@@ -117,7 +117,7 @@ def ranked(labels: np.ndarray, *scores: np.ndarray) -> list[Standing]:
 def test_a_winner() -> None:
     labels = np.arange(5_000) % 20 == 0
     found = ranked(labels, noisy(labels, 2.0, 1), noisy(labels, 1.0, 2), noisy(labels, 0.5, 3))
-    assert level_with_the_best(found) == found[:1]
+    assert not_worse_than_the_best(found) == found[:1]
     title, evidence = verdict(found)
     assert title == f"AutoOKAUCM ranks best: AUC {found[0].auc:.3f}"
     low, high = lead(found[0], found[1])
@@ -125,34 +125,34 @@ def test_a_winner() -> None:
     assert 0.0 < low < found[0].auc - found[1].auc < high
 
 
-def test_level() -> None:
+def test_no_winner() -> None:
     labels = np.arange(5_000) % 50 == 0
     scores = [noisy(labels, 1.0, seed) for seed in (1, 2, 3)]
     found = ranked(labels, *scores)
-    assert level_with_the_best(found) == found
+    assert not_worse_than_the_best(found) == found
     title, evidence = verdict(found)
     assert title == "No clear winner"
     first, second = (f"{each.name} ({each.auc:.3f})" for each in found[:2])
-    said = "are level: chance may have made the difference in AUC"
-    assert evidence == f"{first}, {second} and 1 more {said}"
+    reason = ": the difference in AUC is not significant"
+    assert evidence == f"{first}, {second} and 1 more{reason}"
     found = ranked(labels, *scores[:2])
     first, second = (f"{each.name} ({each.auc:.3f})" for each in found)
-    assert verdict(found) == ("No clear winner", f"{first} and {second} {said}")
+    assert verdict(found) == ("No clear winner", f"{first} and {second}{reason}")
 
 
-def test_of_few_positives_nothing_follows() -> None:
+def test_few_positives_decide_nothing() -> None:
     labels = np.arange(5_000) % 300 == 0
     found = ranked(labels, noisy(labels, 9.0, 1), noisy(labels, 0.0, 2))
     assert labels.sum() < 20 and found[0].auc == 1.0
     assert verdict(found)[0] == "No clear winner"
 
 
-def test_a_winner_over_the_whole_is_none_if_another_one_leads_in_windows() -> None:
+def test_no_winner_if_another_learner_leads_in_windows() -> None:
     labels = np.arange(5_000) % 20 == 0
-    # Its scores move on with time: at any one time it ranks best.
+    # Its scores drift, but it ranks best at any time.
     moving = noisy(labels, 2.0, 1) + np.linspace(0.0, 20.0, 5_000)
     found = ranked(labels, noisy(labels, 1.5, 2), moving)
-    assert found[0].name == "AutoOKAUCM" and len(level_with_the_best(found)) == 1
+    assert found[0].name == "AutoOKAUCM" and len(not_worse_than_the_best(found)) == 1
     title, evidence = verdict(found)
     assert title == "No clear winner"
     assert evidence == "AutoOKAUCM is ahead over the whole stream, AutoOAUCM within windows"
@@ -163,7 +163,7 @@ def test_a_single_learner() -> None:
     assert verdict(ranked(labels, labels.astype(float))) == ("AutoOKAUCM: AUC 1.000", "")
 
 
-def test_the_best_preparation_counts() -> None:
+def test_the_best_scaler_counts() -> None:
     labels = np.arange(100) % 4 == 0
     runs = [
         run_of(CONTENDERS[0], -labels.astype(float), "none"),
@@ -195,13 +195,13 @@ def test_figure_of_one_point_and_of_none() -> None:
 
 
 def payments(path: pathlib.Path) -> Iterator[Example]:
-    """The rows as someone would read them by hand."""
+    """Read the rows by hand."""
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             y = row.pop("fraud") == "yes"
             del row["payment"]
             time = datetime.datetime.fromisoformat(row.pop("time"))
-            # The order is that of the file: a forest draws features by it.
+            # In the order of the file, on which the random features of a forest depend.
             x: dict[str, Any] = {
                 "time, hour": time.hour + time.minute / 60 + time.second / 3600,
                 "time, weekday": time.weekday(),
@@ -211,16 +211,13 @@ def payments(path: pathlib.Path) -> Iterator[Example]:
             yield x, y
 
 
-def known(examples: list[Example]) -> list[Example]:
-    return [({k: v for k, v in x.items() if v is not None}, y) for x, y in examples]
+def without(examples: list[Example], is_left_out: Callable[[str, Any], bool]) -> list[Example]:
+    return [({k: v for k, v in x.items() if not is_left_out(k, v)}, y) for x, y in examples]
 
 
-def narrow(examples: list[Example]) -> list[Example]:
-    return [({k: v for k, v in x.items() if k not in fraud.MANY}, y) for x, y in examples]
-
-
-def prepared(model: Any, scaler: Callable[[], Any] | None, takes_text: bool) -> Any:
-    numbers: Any = compose.SelectType((int, float))
+def prepared(model: Any, scaler: Callable[[], Any] | None, takes_text: bool = False) -> Any:
+    # Without a scaler, None passes through.
+    numbers: Any = compose.Discard(*fraud.FEW, *fraud.MANY)
     if scaler is not None:
         numbers |= scaler()
     text: Any = compose.SelectType(str)
@@ -229,33 +226,24 @@ def prepared(model: Any, scaler: Callable[[], Any] | None, takes_text: bool) -> 
     return (numbers + text) | model
 
 
-def one_hot(model: Any) -> Any:
-    numbers = compose.Discard(*fraud.FEW)
-    return (
-        compose.TransformerUnion(numbers, compose.SelectType(str) | preprocessing.OneHotEncoder())
-        | model
-    )
-
-
 @pytest.mark.parametrize("kind", fraud.KINDS)
-def test_figures_are_those_of_a_plain_loop(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
+def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) -> None:
     n = 300
     path = fraud.write(tmp_path / "payments.csv", kind, seed=1, n=8_000)
     arguments = ["--csv", str(path), "--target", "fraud", "--positive", "yes"]
-    assert main(["compare", *arguments, "--limit", str(n)]) == 0
-    output = capsys.readouterr().out
-    assert "left out, for they look like ids (--include keeps them): 'payment'\n" in output
-    assert "times, read as hour and weekday: 'time'\n" in output
+    text = output("compare", *arguments, "--limit", str(n))
+    assert "look like ids (--include keeps them): 'payment'\n" in text
+    assert "times, read as hour and weekday: 'time'\n" in text
 
     examples = [example for example, _ in zip(payments(path), range(n), strict=False)]
+    known = without(examples, lambda name, value: value is None)
+    narrow = without(examples, lambda name, value: name in fraud.MANY)
     even = {False: 0.5, True: 0.5}
     logistic = linear_model.LogisticRegression
     candidates: dict[str, list[tuple[Any, list[Example]]]] = {
-        "AutoOKAUCM": [(one_hot(AutoOKAUCM()), narrow(examples))],
-        "AutoOAUCM": [(one_hot(AutoOAUCM()), narrow(examples))],
-        "SparseOAUCM": [(SparseOAUCM(), known(examples))],
+        "AutoOKAUCM": [(prepared(AutoOKAUCM(), None), narrow)],
+        "AutoOAUCM": [(prepared(AutoOAUCM(), None), narrow)],
+        "SparseOAUCM": [(SparseOAUCM(), known)],
     }
     for name, make in {
         "LogisticRegression": logistic,
@@ -265,13 +253,12 @@ def test_figures_are_those_of_a_plain_loop(
         ARF: lambda: forest.ARFClassifier(n_models=10, seed=42),
     }.items():
         candidates[name] = [
-            (prepared(make(), scaler, takes_text=name == ARF), known(examples))
+            (prepared(make(), scaler, takes_text=name == ARF), known)
             for scaler in (None, preprocessing.StandardScaler, preprocessing.MinMaxScaler)
         ]
 
-    table = output.partition("AUC in windows, to")[0]
-    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines() if line.strip()}
-    assert candidates.keys() <= rows.keys()
+    rows = table_cells(text)
+    assert candidates.keys() == rows.keys()
     labels = np.array([y for _, y in examples])
     for name, models in candidates.items():
         found = []
@@ -283,7 +270,7 @@ def test_figures_are_those_of_a_plain_loop(
                 scores.append(0.5 if math.isnan(p) else p)
                 model.learn_one(x, y)
             found.append((roc_auc_score(labels, scores), average_precision_score(labels, scores)))
-        # Of equally good preparations the first.
+        # The first of equally good scalers.
         auc, precision = max(found, key=lambda figures: round(figures[0], 12))
         assert float(rows[name][0]) == pytest.approx(auc, abs=5.1e-5), name
         assert float(rows[name][2]) == pytest.approx(precision, abs=5.1e-5), name
@@ -291,19 +278,15 @@ def test_figures_are_those_of_a_plain_loop(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", fraud.KINDS)
-def test_a_winner_is_named_only_where_ten_seeds_agree(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
-    # Without the forest, which takes three quarters of the time and is far from the best.
+def test_a_winner_is_reported_only_where_ten_seeds_agree(tmp_path: pathlib.Path, kind: str) -> None:
+    # Without the forest, which takes most of the time and is far from the best.
     models = [each.name for each in CONTENDERS if each.by_default and each.name != ARF]
     named, best = set(), set()
     for seed in range(10):
         path = fraud.write(tmp_path / "payments.csv", kind, seed)
         arguments = ["--csv", str(path), "--target", "fraud", "--positive", "yes"]
-        assert main(["compare", *arguments, "--models", *models]) == 0
-        output = capsys.readouterr().out
-        named.update(re.findall(r"^(\S+) ranks best", output, re.MULTILINE))
-        table = output[output.index("\nmodel") :].splitlines()
-        best.add(table[3].split()[0])
-        print(kind, seed, *output.splitlines()[-3:-1])
+        text = output("compare", *arguments, "--models", *models)
+        named.update(re.findall(r"^(\S+) ranks best", text, re.MULTILINE))
+        best.add(next(iter(table_cells(text))))
+        print(kind, seed, *text.splitlines()[-3:-1])
     assert not named or named == best, (named, best)

@@ -1,0 +1,1 @@
+"""The paper's tables: `python -m benchmarks tables`."""

@@ -1,0 +1,1 @@
+"""All settings of a parameter grid of one method, learned in one pass."""

@@ -1,0 +1,1 @@
+"""Learners on streams: `python -m benchmarks streams`."""

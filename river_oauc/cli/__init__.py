@@ -1,0 +1,1 @@
+"""The command `river-oauc`, for users' own data; needs the extra `experiments`."""

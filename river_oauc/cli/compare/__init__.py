@@ -1,0 +1,1 @@
+"""`river-oauc compare`: learners on one stream."""

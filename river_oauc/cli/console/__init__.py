@@ -1,0 +1,1 @@
+"""Text, tables, figures and errors of the commands."""

@@ -1,0 +1,9 @@
+"""The error of a request that cannot be met."""
+
+from __future__ import annotations
+
+__all__ = ["UserError"]
+
+
+class UserError(Exception):
+    """A problem with the user's request, printed as one line."""

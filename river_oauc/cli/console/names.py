@@ -1,0 +1,83 @@
+"""Match the names that users type with known names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable
+
+from river_oauc.cli.console.errors import UserError
+
+__all__ = ["closest_name", "known_name", "known_names"]
+
+
+def known_name(kind: str, name: str, known: Collection[str]) -> str:
+    """Return the known name that matches, ignoring case and punctuation.
+
+    Parameters
+    ----------
+    kind
+        What the name refers to, for the error message.
+    name
+        The user's input.
+    known
+        The known names.
+
+    Raises
+    ------
+    UserError
+        If no name matches, or several.
+
+    Examples
+    --------
+    >>> known_name("method", "oam-wide", ["OAM", "OAM (wide)"])
+    'OAM (wide)'
+    >>> known_name("set", "hart", ["heart", "german"])
+    Traceback (most recent call last):
+    river_oauc.cli.console.errors.UserError: unknown set 'hart' (did you mean 'heart'?); the
+    known ones are heart, german
+
+    """
+    if name in known:
+        return name
+    alike = [candidate for candidate in known if _fold(candidate) == _fold(name)]
+    if len(alike) == 1:
+        return alike[0]
+    hint = closest_name(name, known)
+    raise UserError(f"unknown {kind} {name!r}{hint}; the known ones are {', '.join(known)}")
+
+
+def known_names(kind: str, names: Iterable[str] | None, known: Collection[str]) -> list[str]:
+    """Return the known names that match, in the order of `known`; all of them if None.
+
+    Examples
+    --------
+    >>> known_names("set", ["GERMAN", "heart"], ["heart", "german", "poker"])
+    ['heart', 'german']
+
+    """
+    if names is None:
+        return list(known)
+    meant = {known_name(kind, name, known) for name in names}
+    return [name for name in known if name in meant]
+
+
+def closest_name(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name with the closest spelling, if any.
+
+    Examples
+    --------
+    >>> closest_name("Phising", ["Bananas", "Phishing"])
+    " (did you mean 'Phishing'?)"
+    >>> closest_name("x", ["Bananas", "Phishing"])
+    ''
+
+    """
+    folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f" (did you mean {folded[close[0]]!r}?)" if close else ""
+
+
+def _fold(name: str) -> str:
+    """Drop case and punctuation."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold())

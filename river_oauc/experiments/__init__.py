@@ -1,1 +1,0 @@
-"""The command line and the comparisons behind it; needs the `experiments` extra."""

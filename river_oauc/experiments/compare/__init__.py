@@ -1,1 +1,0 @@
-"""`river-oauc compare`: learners side by side on one stream."""

@@ -1,1 +1,0 @@
-"""How the commands talk to their user: text, tables, errors, files."""

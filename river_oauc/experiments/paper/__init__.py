@@ -1,1 +1,0 @@
-"""`river-oauc tables`: the tables of the paper, by its protocol."""

@@ -1,1 +1,0 @@
-"""A whole grid of settings of one method, learned in one pass."""

@@ -1,1 +1,0 @@
-"""`river-oauc streams`: learners on real streams, and on the benchmark sets as streams."""
