@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-# First, as it decides from where the others are loaded.
-from river_oauc.loading import compiled as compiled
-
-# isort: split
-from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
-from river_oauc.kernel.koil import KOIL
-from river_oauc.kernel.okauc import OKAUCM, OKAUCS
-from river_oauc.linear.first_order import OLUBAUC, PAI, Perceptron
-from river_oauc.linear.oam import OAM
-from river_oauc.linear.oauc import OAUCM, OAUCS
-from river_oauc.linear.sparse import SparseOAUCM
+from river_oauc.acceleration import compiled as compiled
+from river_oauc.auto import AutoOAUCM, AutoOKAUCM
+from river_oauc.baselines import KOIL, OAM, OLUBAUC, PAI, Perceptron
+from river_oauc.kernel import OKAUCM, OKAUCS
+from river_oauc.linear import OAUCM, OAUCS
+from river_oauc.sparse import SparseOAUCM
 
 __all__ = [
+    "AutoOAUCM",
+    "AutoOKAUCM",
     "KOIL",
     "OAM",
     "OAUCM",
@@ -23,8 +20,6 @@ __all__ = [
     "OKAUCS",
     "OLUBAUC",
     "PAI",
-    "AutoOAUCM",
-    "AutoOKAUCM",
     "Perceptron",
     "SparseOAUCM",
 ]

@@ -1,24 +1,27 @@
-"""Kernels: similarities of two vectors that are inner products in some other space."""
+"""Kernels: similarities of two vectors that are inner products in some feature space."""
 
 from __future__ import annotations
 
 import abc
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
-from river_oauc.blas import dscal
-from river_oauc.inputs.arrays import FloatArray
-from river_oauc.inputs.parameters import check_count, check_number
-from river_oauc.vectors import squared_distances
+from river_oauc.limits import MAX_NORM, MAX_SQUARED_NORM, short_repr
+from river_oauc.parameters import check_count, check_number
 
-__all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
+__all__ = ["RBF", "Kernel", "Linear", "Polynomial", "similarities", "squared_norm"]
+
+FloatArray = NDArray[np.float64]
 
 
 class Kernel(abc.ABC):
     """A positive semidefinite kernel.
 
-    A kernel of one's own is a subclass with one method, `__call__`. Features that turn up late are
-    appended as zeros to the vectors that are there already, and must not change their similarities.
+    To define another kernel, write a subclass with the method `__call__`. Features that appear late
+    are appended as zeros to the vectors that are already stored, and must not change their
+    similarities. The arguments are read-only. A kernel must not change the model that calls it.
 
     Examples
     --------
@@ -37,11 +40,11 @@ class Kernel(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, x: FloatArray, vectors: FloatArray) -> FloatArray:
-        """The similarity of `x` to each row of `vectors`."""
+        """Return the similarity of `x` to each row of `vectors`."""
 
-    def of_itself(self, x: FloatArray) -> float:
-        """The similarity of `x` to itself."""
-        return float(self(x, x[np.newaxis])[0])
+    def self_similarity(self, x: FloatArray) -> float:
+        """Return the similarity of `x` to itself."""
+        return float(similarities(self, x, x[np.newaxis])[0])
 
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
@@ -57,8 +60,8 @@ class Kernel(abc.ABC):
 class RBF(Kernel):
     """The Gaussian kernel exp(-gamma |x - z|²).
 
-    Every function can be approached with it, and every example is its own neighbourhood: the larger
-    `gamma`, the smaller. Where a text writes exp(-|x - z|² / σ²), gamma is 1 / σ².
+    It can approximate every continuous function. The larger `gamma`, the smaller the neighbourhood
+    that an example influences. Where a text writes exp(-|x - z|² / σ²), gamma is 1 / σ².
 
     Parameters
     ----------
@@ -82,15 +85,13 @@ class RBF(Kernel):
         self.gamma = gamma
 
     def __call__(self, x: FloatArray, vectors: FloatArray) -> FloatArray:
-        # Subtracted before squared: equal vectors are at distance 0 exactly, and an offset that all
-        # vectors share costs no digits.
-        exponents = squared_distances(x, vectors)
-        # In place, and at a fifth of the cost of a numpy product of so few numbers.
-        dscal(-self.gamma, exponents)
-        similarities: FloatArray = np.exp(exponents, out=exponents)
-        return similarities
+        # The difference comes before the square: equal vectors are at distance 0 exactly, and an
+        # offset that all vectors share costs no digits.
+        squared_distances = cdist(x[np.newaxis], vectors, "sqeuclidean")[0]
+        row: FloatArray = np.exp(-self.gamma * squared_distances)
+        return row
 
-    def of_itself(self, x: FloatArray) -> float:
+    def self_similarity(self, x: FloatArray) -> float:
         return 1.0
 
 
@@ -100,7 +101,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree
-        The highest number of factors.
+        Largest number of factors.
     gamma
         Weight of the inner product.
     coef0
@@ -126,12 +127,12 @@ class Polynomial(Kernel):
 
     def __call__(self, x: FloatArray, vectors: FloatArray) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
-            similarities: FloatArray = (self.gamma * (vectors @ x) + self.coef0) ** self.degree
-        return similarities
+            row: FloatArray = (self.gamma * vectors.dot(x) + self.coef0) ** self.degree
+        return row
 
 
 class Linear(Kernel):
-    """The inner product itself: a linear score, written as a sum over examples.
+    """The inner product x·z: a linear score, written as a sum over examples.
 
     Examples
     --------
@@ -144,4 +145,63 @@ class Linear(Kernel):
     """
 
     def __call__(self, x: FloatArray, vectors: FloatArray) -> FloatArray:
-        return vectors @ x
+        row: FloatArray = vectors.dot(x)
+        return row
+
+
+def similarities(kernel: Kernel, x: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return a copy of what a kernel returns, or raise a ValueError if it is of no use.
+
+    The kernel gets read-only views, so it cannot change the arrays, nor their shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.kernels import Polynomial, similarities
+
+    >>> similarities(Polynomial(degree=9), np.array([1e40]), np.array([[1e40]]))
+    Traceback (most recent call last):
+    ValueError: the kernel Polynomial(degree=9, gamma=1.0, coef0=1.0) has no finite value for ...
+
+    """
+    if not len(vectors):
+        return np.zeros(0)
+    result = kernel(_read_only(x), _read_only(vectors))
+    try:
+        row = np.array(result)
+        if row.dtype != np.float64:
+            row = row.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the kernel {short_repr(kernel)} must return an array of numbers, and not "
+            f"{short_repr(result)}"
+        ) from None
+    if row.shape != (len(vectors),):
+        raise ValueError(
+            f"the kernel {short_repr(kernel)} must return one number for each of {len(vectors)} "
+            f"vectors, and has returned an array of shape {row.shape}"
+        )
+    # False for NaN, too. Unlike `dot`, `vdot` does not warn of an overflow.
+    if not np.vdot(row, row) <= MAX_SQUARED_NORM:
+        raise _overflow_error(kernel)
+    return row
+
+
+def squared_norm(kernel: Kernel, x: FloatArray) -> float:
+    """Return the similarity of `x` to itself, or raise a ValueError if it is not finite."""
+    value = float(kernel.self_similarity(_read_only(x)))
+    if not abs(value) <= MAX_NORM:
+        raise _overflow_error(kernel)
+    return value
+
+
+def _overflow_error(kernel: Kernel) -> ValueError:
+    return ValueError(
+        f"the kernel {short_repr(kernel)} has no finite value for these features: scale them"
+    )
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    view = array.view()
+    view.setflags(write=False)
+    return view

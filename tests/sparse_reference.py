@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from math import copysign, hypot, sqrt
+from math import copysign, exp, hypot, log, log1p, sqrt
 
-from river_oauc.calibration import Calibration
-
-# What is unusual in one example out of so many counts as a number.
+# A feature that is unusual in one of this many examples varies.
 OFTEN = 10
-# Deviations are not measured finer than a millionth of the usual size, and never as 0/0.
-FINEST, LEAST = 2.0**-20, 2.0**-1022
+# The unit of a deviation is at least a millionth of that of the level, and never makes 0/0.
+FINEST, SMALLEST = 2.0**-20, 2.0**-1022
 
 
 def pull_of(margin, variance):
-    """How hard an example with this mean margin over the other class pulls."""
+    """Return how hard an example with this mean margin over the other class pulls."""
     b = 1.0 - margin
     r = hypot(b, sqrt(variance))
     if r == 0.0:
@@ -22,7 +20,7 @@ def pull_of(margin, variance):
 
 
 def numbers_of(x):
-    """Strings are categories of value 1; zeros are left out."""
+    """Return features and values: strings are categories of value 1, zeros are left out."""
     numbers = {}
     for name, value in x.items():
         if isinstance(value, str):
@@ -38,7 +36,6 @@ class Feature:
     def __init__(self, unit):
         self.weight, self.squares, self.unit = 0.0, 0.0, unit
         self.n_unusual = 0
-        # A second one of these, for a feature that often varies.
         self.deviation = None
 
     def scaled(self, value):
@@ -67,17 +64,19 @@ class Deviation(Feature):
 
 class SparseReference:
     def __init__(self, prior="balanced"):
-        self.features, self.n_seen = {}, 0
+        self.features, self.n_seen, self.prior = {}, 0, prior
         # Of the scores of the negatives and of the positives.
         self.n, self.mean, self.scatter = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
-        self.calibration = Calibration(prior)
 
-    @property
-    def weights(self):
-        return {name: feature.weight for name, feature in self.features.items()}
+    def weights(self, key):
+        """Return the weights by name, those of deviations by the key of the name."""
+        varying = {name: each for name, each in self.features.items() if each.deviation}
+        return {name: each.weight for name, each in self.features.items()} | {
+            key(name): each.deviation.weight for name, each in varying.items()
+        }
 
     def inputs(self, x):
-        """What the weights weigh: the known features, and the deviations of those that vary."""
+        """Return what the weights weigh: known features, and the deviations of those that vary."""
         inputs = []
         for name, value in x.items():
             feature = self.features.get(name)
@@ -91,9 +90,22 @@ class SparseReference:
     def score_one(self, x):
         return sum(feature.weight * z for feature, z in self.inputs(numbers_of(x)))
 
-    def predict_proba_one(self, x):
-        p = self.calibration.probability(self.score_one(x))
-        return {False: 1.0 - p, True: p}
+    def probability(self, x):
+        logit = self.score_one(x)
+        if self.n[0] and self.n[1]:
+            gap, variance = self.mean[1] - self.mean[0], 0.0
+            for n, scatter in zip(self.n, self.scatter, strict=True):
+                variance += 0.5 * scatter / n
+            deviation = max(sqrt(variance), abs(gap) / 4.0)
+            slope = 1.0
+            if deviation >= 1e-150:
+                slope = min(max(gap / deviation, 0.1), 4.0) / deviation
+            logit = slope * (logit - 0.5 * (self.mean[0] + self.mean[1]))
+            if self.prior == "empirical":
+                logit += log(self.n[1] / self.n[0])
+        if abs(logit) > 8.0:
+            logit = copysign(8.0 + log1p(abs(logit) - 8.0), logit)
+        return 1.0 / (1.0 + exp(-logit))
 
     def learn_one(self, x, y, w=1.0):
         if w == 0.0:
@@ -124,20 +136,12 @@ class SparseReference:
         self.n_seen += 1
         for name, value in x.items():
             self.follow(self.features[name], value, abs(before[name]), deviations.get(name))
-
         gap = score - self.mean[own]
         self.mean[own] += w / self.n[own] * gap
         self.scatter[own] += w * (n_before / self.n[own]) * gap**2
-        if self.n[0] and self.n[1]:
-            self.calibration.fit(
-                mean_positive=self.mean[1],
-                mean_negative=self.mean[0],
-                variance=0.5 * (self.scatter[0] / self.n[0] + self.scatter[1] / self.n[1]),
-                odds=self.n[1] / self.n[0],
-            )
 
     def follow(self, feature, value, size, deviation):
-        """Let what is usual for a feature follow a value."""
+        """Let unit and deviation of a feature follow a value."""
         if deviation is not None:
             feature.deviation.follow(deviation)
         elif size != 0.5:
@@ -148,5 +152,5 @@ class SparseReference:
         root = sqrt(feature.squares)
         feature.unit *= (size + root) / (0.5 + root)
         if feature.deviation is not None:
-            finest = max(FINEST * feature.unit, LEAST)
+            finest = max(FINEST * feature.unit, SMALLEST)
             feature.deviation.unit = max(feature.deviation.unit, finest)

@@ -10,6 +10,7 @@ import operator
 import os
 import pathlib
 import pickle
+import random
 import signal
 import threading
 import weakref
@@ -18,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
-import test_survey as parts_of
+from classifiers import each_class, make_case
 from hypothesis import given
 from hypothesis import strategies as st
 from river import base, compose, feature_extraction, linear_model, preprocessing
-from test_contract import Factory, each_class
 
 from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.metrics import exact_auc
@@ -33,7 +34,8 @@ dd = pytest.importorskip("dask.dataframe", reason='needs the extra "distributed"
 distributed = pytest.importorskip("distributed", reason='needs the extra "distributed"')
 
 from river_oauc.distributed import learn, score  # noqa: E402
-from river_oauc.distributed.scaling import Scaling, Spread, with_spread  # noqa: E402
+from river_oauc.distributed.scaling import ColumnStatistics, Scaling, add_statistics  # noqa: E402
+from river_oauc.distributed.survey import AutoClassifier, Survey, prepare, release  # noqa: E402
 
 N_FEATURES = 4
 NAMES = [f"x{j}" for j in range(N_FEATURES)]
@@ -63,28 +65,33 @@ def cut(rows: pd.DataFrame, n_partitions: int) -> list[pd.DataFrame]:
     return [rows[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
 
 
-def two_and_two(terms: Sequence[Any]) -> Any:
-    """The sum of neighbours, then of neighbouring sums, and so on."""
+def in_pairs(terms: Sequence[Any]) -> Any:
+    """Add neighbours, then neighbouring sums, and so on."""
     while len(terms) > 1:
         terms = [functools.reduce(operator.iadd, terms[i : i + 2]) for i in range(0, len(terms), 2)]
     return terms[0]
 
 
 def by_hand(partitions: Sequence[pd.DataFrame], given: Any) -> Any:
-    """Models of the partitions, added up."""
+    """Merge models of the partitions."""
     model = given.clone()
-    if isinstance(model, AutoOAUCM | AutoOKAUCM):
-        surveys = [model.survey() for _ in partitions]
-        for partition, survey in zip(partitions, surveys, strict=True):
-            survey.add_frame(partition[NAMES], partition["y"])
-        model.prepare(two_and_two(surveys))
+    if isinstance(model, AutoClassifier):
+        prepare(model, surveyed(partitions))
     models = [copy.deepcopy(model) for _ in partitions]
     for partition, one in zip(partitions, models, strict=True):
-        one.learn_many(partition[NAMES], partition["y"])
-    learned = two_and_two(models)
-    if isinstance(model, AutoOAUCM | AutoOKAUCM):
-        learned.release()
+        one.learn_many(partition.drop(columns="y"), partition["y"])
+    learned = in_pairs(models)
+    if isinstance(model, AutoClassifier):
+        release(learned)
     return given + learned
+
+
+def surveyed(partitions: Sequence[pd.DataFrame]) -> Survey:
+    surveys = []
+    for partition in partitions:
+        surveys.append(Survey())
+        surveys[-1].add_frame(partition.drop(columns="y"), partition["y"])
+    return in_pairs(surveys)
 
 
 def scores(model: base.Classifier, rows: pd.DataFrame = TABLE) -> list[float]:
@@ -101,33 +108,15 @@ def state(model: Any) -> bytes:
 
 
 @each_class
-def test_partitions_are_learned_and_merged_two_and_two(make: Factory) -> None:
+def test_partitions_are_learned_and_merged_in_pairs(cls: Any) -> None:
     partitions = cut(TABLE.drop(columns="w"), 5)
-    model = make()
+    model = make_case(cls)
     before = state(model)
     learned = learn(frame_of(partitions), "y", model)
     assert type(learned) is type(model)
-    assert state(learned) == state(by_hand(partitions, make()))
+    assert state(learned) == state(by_hand(partitions, make_case(cls)))
     assert state(model) == before
     assert len(set(scores(learned))) > 1
-
-
-@pytest.mark.parametrize("cls", [AutoOAUCM, AutoOKAUCM])
-def test_experts_at_rest_do_not_depend_on_the_partitions(cls: Any) -> None:
-    rows, probes = parts_of.frame(1_500), parts_of.frame(100, seed=2).drop(columns="y")
-    whole = parts_of.learned_in_parts(cls, [rows])
-    expected = parts_of.scores_at_rest(whole, probes)
-    for n_partitions in (1, 3, 16):
-        frame = frame_of(parts_of.parted(rows, n_partitions, seed=n_partitions))
-        found = parts_of.scores_at_rest(learn(frame, "y", cls()), probes)
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8)
-
-
-def test_one_partition_is_learned_as_learn_many_would() -> None:
-    learned = learn(frame_of([TABLE]), "y", SparseOAUCM(), weights="w")
-    plain = SparseOAUCM()
-    plain.learn_many(TABLE[NAMES], TABLE["y"], TABLE["w"])
-    assert scores(learned) == pytest.approx(scores(plain), rel=1e-12)
 
 
 def test_what_a_model_has_learned_before_counts_once() -> None:
@@ -137,16 +126,7 @@ def test_what_a_model_has_learned_before_counts_once() -> None:
     before = state(model)
     learned = learn(frame_of(later)[[*NAMES, "y"]], "y", model)
     assert state(model) == before
-    assert state(learned) == state(by_hand(later, model))
-
-
-def test_a_learned_model_goes_on() -> None:
-    learned = learn(frame_of(cut(TABLE, 3)), "y", SparseOAUCM(), weights="w")
-    before = scores(learned)
-    for x, y in zip(TABLE[NAMES].to_dict("records"), TABLE["y"], strict=True):
-        learned.learn_one({**x, "late": 1.0}, y)
-    assert scores(learned) != before
-    assert "late" in learned.weights
+    assert state(learned) == state(by_hand([rows[[*NAMES, "y"]] for rows in later], model))
 
 
 def test_strings_are_categories_of_sparse_oaucm() -> None:
@@ -294,7 +274,7 @@ finite = st.floats(-1e3, 1e3)
     seen=st.integers(0, 30),
     offset=st.sampled_from([0.0, 1e8]),
 )
-def test_pooled_scalers_are_those_of_one_pass(
+def test_merged_scalers_are_those_of_one_pass(
     make: Callable[[], Any],
     values: list[tuple[float, float]],
     cuts: list[int],
@@ -307,21 +287,23 @@ def test_pooled_scalers_are_those_of_one_pass(
     before = state(given_scaler)
     rest = matrix[seen:]
     bounds = [0, *sorted(min(c, len(rest)) for c in cuts), len(rest)]
-    spreads = [Spread.of(rest[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
-    pooled = with_spread(given_scaler, ["a", "b"], functools.reduce(lambda x, y: x + y, spreads))
+    statistics = [ColumnStatistics.of(rest[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    merged = add_statistics(
+        given_scaler, ["a", "b"], functools.reduce(lambda x, y: x + y, statistics)
+    )
     assert state(given_scaler) == before
     one_pass = river_learned(make(), rows)
     if offset:
         # The deviations are small beside the values, and a double holds only so much of them.
-        for vars_ in (getattr(pooled, "vars", {}), getattr(one_pass, "vars", {})):
+        for vars_ in (getattr(merged, "vars", {}), getattr(one_pass, "vars", {})):
             for name in vars_:
                 vars_[name] = round(vars_[name], 3)
-    assert_same_scalers(pooled, one_pass)
+    assert_same_scalers(merged, one_pass)
 
 
-def test_a_spread_does_not_depend_on_the_layout() -> None:
+def test_statistics_do_not_depend_on_the_memory_layout() -> None:
     matrix = TABLE[NAMES].to_numpy()
-    one, other = (Spread.of(np.array(matrix, order=order)) for order in "CF")
+    one, other = (ColumnStatistics.of(np.array(matrix, order=order)) for order in "CF")
     assert state(one) == state(other)
 
 
@@ -387,6 +369,162 @@ def test_what_a_scaler_has_learned_before_counts_once() -> None:
     )
 
 
+# Surveys for the Auto learners.
+
+AUTO = pytest.mark.parametrize("cls", [AutoOAUCM, AutoOKAUCM])
+
+
+def mixed_table(n: int, seed: int = 1) -> pd.DataFrame:
+    """A ring of positives, a large offset, unknown values, and a rare flag."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = (np.hypot(X[:, 0], X[:, 1]) > 1.7) ^ (rng.random(n) < 0.05)
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    rows["c"] = 1e6 + 3.0 * y + rng.normal(size=n)
+    rows["d"] = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n))
+    return rows.assign(flag=(rng.random(n) < 2 / n).astype(float), y=y)
+
+
+def shuffled_parts(rows: pd.DataFrame, n: int, seed: int) -> list[pd.DataFrame]:
+    shuffled = rows.sample(frac=1.0, random_state=seed)
+    cuts = sorted(random.Random(seed).sample(range(1, len(rows)), n - 1))
+    return [shuffled.iloc[i:j] for i, j in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+
+
+def ridge_scores(model: Any, rows: pd.DataFrame) -> np.ndarray:
+    ((generation, _),) = model._ranker.shared_generations
+    ridge = ["ridge" in name for name in generation.expert_names]
+    examples = [model._encoder.encode_known(x) for x in rows.to_dict("records")]
+    return np.array([generation.expert_scores(x)[ridge] for x in examples])
+
+
+@AUTO
+def test_ridge_experts_do_not_depend_on_the_partitions(cls: Any) -> None:
+    rows, probes = mixed_table(1_500), mixed_table(100, seed=2).drop(columns="y")
+    expected = ridge_scores(by_hand([rows], cls()), probes)
+    assert np.ptp(expected, axis=0).min() > 0.1
+    for n in (3, 8):
+        learned = learn(frame_of(shuffled_parts(rows, n, seed=n)), "y", cls())
+        np.testing.assert_allclose(ridge_scores(learned, probes), expected, rtol=0.0, atol=1e-8)
+
+
+@AUTO
+def test_partitions_rank_as_well_as_one_pass_and_change_is_followed_again(cls: Any) -> None:
+    rows, test = mixed_table(2_000), mixed_table(1_000, seed=3)
+    one_pass = cls()
+    one_pass.learn_many(rows.drop(columns="y"), rows["y"])
+    learned = by_hand(shuffled_parts(rows, 8, seed=1), cls())
+    aucs = []
+    for model in (one_pass, learned):
+        p = model.predict_proba_many(test.drop(columns="y"))[True].to_numpy()
+        aucs.append(exact_auc(p[test["y"]], p[~test["y"]]))
+    assert aucs[1] > aucs[0] - 0.01
+    later = mixed_table(1_500, seed=4)
+    later["c"] += 50.0
+    learned.learn_many(later.drop(columns="y"), ~later["y"])
+    p = learned.predict_proba_many(later.drop(columns="y"))[True].to_numpy()
+    assert exact_auc(p[~later["y"]], p[later["y"]]) > 0.75
+
+
+def test_a_survey_does_not_depend_on_the_partitions() -> None:
+    rows = mixed_table(3_000)
+    one, other = surveyed([rows]), surveyed(shuffled_parts(rows, 7, seed=2))
+    X = rows.drop(columns="y")
+    assert one.n == other.n == 3_000
+    for survey in (one, other):
+        order = [survey.names.index(name) for name in X.columns]
+        np.testing.assert_allclose(survey._mean[order], X.mean(), rtol=1e-12)
+        variance = survey._scatter / survey._n_known
+        np.testing.assert_allclose(variance[order], X.var(ddof=0), rtol=1e-9)
+        assert survey._n_known[order].tolist() == X.notna().sum().tolist()
+        # A sample of a thousand may well miss the flag.
+        assert survey.units().factors[survey.names.index("flag")] > 0.0
+    columns = [other.names.index(name) for name in one.names]
+    for positive, mine, theirs in zip(
+        (False, True), one.class_samples(), other.class_samples(), strict=True
+    ):
+        np.testing.assert_array_equal(mine[:, : len(columns)], theirs[:, columns])
+        of_class = X[one.names][rows["y"] == positive].fillna(7.0).to_numpy()
+        sampled = {tuple(row) for row in np.nan_to_num(mine[:, : len(columns)], nan=7.0)}
+        assert len(sampled) == min(512, len(of_class))
+        assert sampled <= {tuple(row) for row in of_class}
+
+
+def test_samples_are_uniform_and_outliers_and_copies_count_little() -> None:
+    survey = Survey()
+    values = np.random.default_rng(6).normal(size=20_000)
+    survey.add_frame(pd.DataFrame({"a": values}), pd.Series(np.arange(20_000) % 2))
+    for rows in survey.class_samples():
+        assert abs(rows[:, 0].mean()) < 4.0 / 512**0.5
+        assert abs(rows[:, 0].std() - 1.0) < 4.0 / (2 * 512) ** 0.5
+    table_ = mixed_table(3_000)
+    before = surveyed([table_]).units().factors
+    table_.loc[0, "a"] = 1e30
+    np.testing.assert_allclose(surveyed([table_]).units().factors, before, rtol=0.5)
+    crowd = surveyed([pd.concat([table_[:200], *[table_[:1]] * 5_000])])
+    assert sum(map(len, crowd.class_samples())) == 200
+
+
+def test_surveys_of_other_columns_and_rows_without_weight() -> None:
+    survey, other = Survey(), Survey()
+    survey.add_frame(pd.DataFrame({"a": [1.0, 3.0]}), pd.Series([0, 1]))
+    other.add_frame(
+        pl.DataFrame({"b": [4.0, 9.0], "a": [5.0, 0.0]}), pl.Series([1, 1]), pl.Series([1.0, 0.0])
+    )
+    survey += other
+    survey += Survey()
+    assert (survey.n, survey.names) == (3, ["a", "b"])
+    np.testing.assert_allclose(survey._mean, [3.0, 4.0 / 3.0])
+    np.testing.assert_allclose(survey._scatter / survey._n_known, [8.0 / 3.0, 32.0 / 9.0])
+
+
+@AUTO
+def test_few_rows_of_both_classes_or_of_one(cls: Any) -> None:
+    rows = mixed_table(60)
+    for parts in ([rows[:0]], [rows[rows["y"]]], [rows, rows[:0]], [rows[:1], rows[1:2]]):
+        model = by_hand(parts, cls())
+        model.learn_one({"a": 1.0}, True)
+        model.learn_one({"a": 2.0}, False)
+        assert 0.0 < model.predict_proba_one({"a": 1.0})[True] < 1.0
+
+
+@pytest.mark.parametrize("n_seen", [1, 30])
+@AUTO
+def test_models_of_one_class_with_different_landmarks_merge(cls: Any, n_seen: int) -> None:
+    """Prepared by surveys of many and of few rows, they have learned negatives only."""
+    models = []
+    for n_surveyed, n_learned in ((1_000, 5), (4, n_seen)):
+        rows = mixed_table(n_surveyed, seed=7)
+        models.append(cls())
+        prepare(models[-1], surveyed([rows.assign(y=[0, 1] * (n_surveyed // 2))]))
+        rows = mixed_table(n_learned, seed=8)
+        models[-1].learn_many(rows.drop(columns="y"), pd.Series(np.zeros(n_learned)))
+    later = mixed_table(300)
+    X, y = later.drop(columns="y"), later["y"]
+    for merged in (models[0] + models[1], models[1] + models[0]):
+        release(merged)
+        for one in (merged, pickle.loads(pickle.dumps(merged))):
+            one.learn_many(X, y)
+            p = one.predict_proba_many(X)[True].to_numpy()
+            assert exact_auc(p[y], p[~y]) > 0.7
+
+
+@AUTO
+def test_a_refused_survey_changes_nothing(cls: Any) -> None:
+    narrow, survey = cls(max_features=3), surveyed([mixed_table(10)])
+    before = state(narrow), pickle.dumps(survey)
+    with pytest.raises(ValueError, match="max_features"):
+        prepare(narrow, survey)
+    for frame, labels in (
+        (pd.DataFrame({"a": [1.0, np.inf]}), [0, 1]),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), [0, 1]),
+        (pd.DataFrame({"a": [1.0, 2.0]}), [0, 2]),
+    ):
+        with pytest.raises(ValueError):
+            survey.add_frame(frame, pd.Series(labels))
+    assert (state(narrow), pickle.dumps(survey)) == before
+
+
 # Scores.
 
 
@@ -427,7 +565,7 @@ def test_scoring_is_lazy(client: Any) -> None:
 
 
 def refusal(partitions: Sequence[pd.DataFrame], model: Any = None, **kwargs: Any) -> str:
-    """What learning says of these partitions; the model must stay as it is."""
+    """Return the error of learning these partitions; the model must stay as it is."""
     model = SparseOAUCM() if model is None else model
     before = state(model)
     with pytest.raises(ValueError) as error:
@@ -436,43 +574,28 @@ def refusal(partitions: Sequence[pd.DataFrame], model: Any = None, **kwargs: Any
     return str(error.value)
 
 
-@pytest.mark.parametrize("scheduler", ["sync", "threads"])
-def test_a_bad_value_is_told_with_partition_and_row(scheduler: str) -> None:
-    partitions = cut(TABLE, 4)
-    partitions[2] = partitions[2].assign(x1=partitions[2]["x1"].where(np.arange(150) != 17))
-    told = refusal(partitions, scheduler=scheduler)
-    assert told.startswith("partition 2 of 4, a data frame of 150 rows: feature 'x1' is NaN")
-    assert told.endswith("(row 17 of the data frame)")
+@pytest.mark.parametrize(
+    ("column", "row", "value", "complaint"),
+    [
+        ("x1", 17, np.nan, "feature 'x1' is NaN"),
+        ("x0", 0, np.inf, "feature 'x0' is inf"),
+        ("y", 33, 2.0, "the label is 2.0"),
+        ("y", 33, np.nan, "the label is nan"),
+        ("w", 149, -1.0, "the weight is -1.0"),
+    ],
+)
+def test_an_error_names_partition_and_row(
+    column: str, row: int, value: float, complaint: str, client: Any
+) -> None:
+    partitions = cut(TABLE.astype(float), 4)
+    partitions[2].iloc[row, partitions[2].columns.get_loc(column)] = value
+    told = refusal(partitions, weights="w", scheduler="sync")
+    assert told.startswith(f"partition 2 of 4, a data frame of 150 rows: {complaint}")
+    assert told.endswith(f"(row {row} of the data frame)")
+    for scheduler in ("threads", client):
+        assert refusal(partitions, weights="w", scheduler=scheduler) == told
     for make in SCALERS:
-        assert refusal(partitions, make() | SparseOAUCM(), scheduler=scheduler) == told
-
-
-def test_a_bad_value_on_a_cluster(client: Any) -> None:
-    partitions = cut(TABLE, 4)
-    partitions[3] = partitions[3].assign(x0=np.inf)
-    told = refusal(partitions, scheduler=client)
-    assert told.startswith("partition 3 of 4, a data frame of 150 rows: feature 'x0' is inf")
-    assert told.endswith("(row 0 of the data frame)")
-    assert refusal(partitions, scheduler=client, progress=True) == told
-
-
-@pytest.mark.parametrize("label", [2.0, np.nan])
-def test_a_label_of_a_third_kind(label: float) -> None:
-    partitions = cut(TABLE, 4)
-    labels = partitions[1]["y"].astype(float)
-    labels.iloc[33] = label
-    partitions[1] = partitions[1].assign(y=labels)
-    told = refusal(partitions)
-    assert told.startswith(f"partition 1 of 4, a data frame of 150 rows: the label is {label!r}")
-    assert told.endswith("(row 33 of the data frame)")
-
-
-def test_a_bad_weight() -> None:
-    partitions = cut(TABLE, 4)
-    partitions[1] = partitions[1].assign(w=-1.0)
-    told = refusal(partitions, weights="w")
-    assert told.startswith("partition 1 of 4, a data frame of 150 rows: the weight is -1.0")
-    assert told.endswith("(row 0 of the data frame)")
+        assert refusal(partitions, make() | SparseOAUCM(), weights="w") == told
 
 
 @pytest.mark.parametrize("column", ["x2", "y"])
@@ -530,11 +653,11 @@ def test_empty_partitions_change_nothing(cls: Any, front: Any) -> None:
 
 
 @each_class
-def test_partitions_of_one_class(make: Factory) -> None:
+def test_partitions_of_one_class(cls: Any) -> None:
     rows = TABLE.drop(columns="w")
     positives, negatives = rows[rows["y"]], rows[~rows["y"]]
     partitions = [*cut(negatives, 3), *cut(positives, 2)]
-    learned = learn(frame_of(partitions), "y", preprocessing.StandardScaler() | make())
+    learned = learn(frame_of(partitions), "y", preprocessing.StandardScaler() | make_case(cls))
     assert np.isfinite(scores(learned)).all()
     learned.learn_many(TABLE[NAMES], TABLE["y"])
     p = learned.predict_proba_many(TABLE[NAMES])[True].to_numpy()

@@ -1,6 +1,6 @@
-"""Long streams: nothing grows, neither the memory, nor the time a step takes, nor the weights.
+"""Long streams: memory, the time of a step and the weights stay bounded.
 
-Each test prints what it has found at ten points of its stream:
+Each test prints its measurements at ten points of the stream:
 
     python -m pytest -m slow -s tests/test_soak.py
 
@@ -23,11 +23,10 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
-from test_contract import CLASSIFIERS
-from test_extremes import not_finite
+from classifiers import CLASSIFIERS, assert_finite
 
 from river_oauc import OAUCM
-from river_oauc.base import OnlineAUCClassifier
+from river_oauc.classifier import OnlineAUCClassifier
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +60,7 @@ def yardstick() -> float:
 
 
 def clouds(n_features: int, n_between: int) -> tuple[pd.DataFrame, pd.Series]:
-    """Two overlapping clouds; one example in so many is positive."""
+    """Return two overlapping clouds, in which one example in `n_between` is positive."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(N_DISTINCT, n_features))
     labels = np.arange(N_DISTINCT) % n_between == n_between // 2
@@ -72,7 +71,7 @@ def clouds(n_features: int, n_between: int) -> tuple[pd.DataFrame, pd.Series]:
 def one_at_a_time(
     model: OnlineAUCClassifier, X: pd.DataFrame, y: pd.Series
 ) -> Callable[[int], None]:
-    """What makes the model learn so many more of the examples, which go round in a ring."""
+    """Return a function that learns the next examples, which repeat in a cycle."""
     ring = itertools.cycle(list(zip(X.to_dict("records"), y.tolist(), strict=True)))
 
     def learn(n_examples: int) -> None:
@@ -114,7 +113,7 @@ def assert_flat(
         times.append(statistics.median(map(operator.truediv, laps, units)))
         sizes.append(process.memory_info().rss)
         print(f"{n_learned:12,} {1e6 * min(laps) / lap:12.2f} {sizes[-1] / 2**20:13.1f}")
-        assert list(not_finite(model)) == []
+        assert_finite(model)
     assert max(sizes) - sizes[0] < LARGEST_GROWTH
     assert sorted(times)[-2] < LARGEST_RATIO * statistics.median(times)
     assert min(times[-3:]) < LARGEST_RATIO_IN_THE_END * statistics.median(times[:5])

@@ -7,9 +7,13 @@ Wabbit takes part if it is installed (`pip install vowpalwabbit`).
 from __future__ import annotations
 
 import os
+import random
+import time
 
 import numpy as np
 import pytest
+from clicks import clicks
+from river import linear_model, optim
 
 from benchmarks.examples import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
@@ -113,3 +117,43 @@ def test_on_w8a_the_top_is_ranked_worse_at_any_time():
         )
     assert whole["VW (coin)"] > whole["SparseOAUCM"] + 5.0
     assert windows["VW (coin)"] > windows["SparseOAUCM"] + 5.0
+
+
+def progressive_auc(model, stream):
+    scores, labels, _ = follow(model, stream)
+    return auc(scores, labels)
+
+
+@pytest.mark.slow
+def test_half_of_the_vocabulary_is_nearly_as_good():
+    stream = list(clicks(4_000, share=0.2, exponent=1.2, strength=1.0))
+    unlimited = SparseOAUCM()
+    expected = progressive_auc(unlimited, stream)
+    limited = SparseOAUCM(max_features=len(unlimited.weights) // 2)
+    assert progressive_auc(limited, stream) > expected - 0.01
+
+
+@pytest.mark.slow
+def test_on_a_million_clicks_it_is_above_logistic_regression():
+    rival = linear_model.LogisticRegression(optim.AdaGrad())
+    expected = progressive_auc(rival, clicks(1_000_000))
+    assert progressive_auc(SparseOAUCM(), clicks(1_000_000)) > expected + 0.01
+
+
+@pytest.mark.slow
+def test_time_does_not_depend_on_the_number_of_known_features():
+    models = {}
+    for n in (10**4, 10**6):
+        models[n] = SparseOAUCM()
+        for i in range(0, n, 100):
+            models[n].learn_one({f"word {i + j}": 1.0 for j in range(100)}, i % 200 == 0)
+    rng, times = random.Random(1), {n: [] for n in models}
+    examples = [{f"word {rng.randrange(10**4)}": 1.0 for _ in range(30)} for _ in range(100)]
+    for _ in range(60):
+        for n, model in models.items():
+            start = time.perf_counter()
+            for x in examples:
+                model.predict_proba_one(x)
+                model.learn_one(x, True)
+            times[n].append(time.perf_counter() - start)
+    assert min(times[10**6]) < 4 / 3 * min(times[10**4])

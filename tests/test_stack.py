@@ -100,9 +100,8 @@ def learn(stack: Stack, stream: Stream) -> None:
 
 def parameters_of(model: Any) -> np.ndarray:
     """Return the weights or coefficients."""
-    if hasattr(model, "support"):
-        return model.support.coefficients
-    return np.array(list(model.weights.values()))
+    state = model._ranker.get_state()
+    return state["support"]["coefficients"] if "support" in state else state["weights"]
 
 
 def single_scores(model: Any, stream: Stream, probes: np.ndarray) -> list[float]:

@@ -11,8 +11,6 @@ from river_oauc.cli.console.terminal import print_table, say
 from river_oauc.datasets import BENCHMARKS, BenchmarkDataset
 from river_oauc.datasets.published import DIRECTORY_VARIABLE, check_directory_variable
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""

@@ -15,8 +15,6 @@ from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import one_line
 from river_oauc.datasets import DatasetError
 
-__all__ = ["Command", "main", "run_program"]
-
 _REQUIRED_PACKAGES = ("matplotlib", "rich", "threadpoolctl")
 
 

@@ -23,8 +23,6 @@ from river_oauc import (
     SparseOAUCM,
 )
 
-__all__ = ["ARF", "CONTENDERS", "LOGISTIC", "Contender", "Example", "contenders"]
-
 # The features of an example, and whether it is positive.
 Example = tuple[dict[Any, Any], bool]
 

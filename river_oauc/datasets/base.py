@@ -20,8 +20,6 @@ from river_oauc.datasets.published import (
 )
 from river_oauc.datasets.recipes import NumericRecipe
 
-__all__ = ["BenchmarkDataset", "Facts"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Facts(FileFacts):

@@ -8,8 +8,6 @@ from urllib import request
 
 from river_oauc.datasets.size_limit import check_size
 
-__all__ = ["fetch"]
-
 _TIMEOUT_SECONDS = 30
 _BLOCK_BYTES = 1 << 16
 _BAR_WIDTH = 30

@@ -6,8 +6,6 @@ import os
 import pathlib
 import uuid
 
-__all__ = ["replace_file"]
-
 
 def replace_file(path: pathlib.Path, content: bytes) -> None:
     """Write a file atomically.

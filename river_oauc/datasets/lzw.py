@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from river_oauc.datasets.size_limit import check_size
 
-__all__ = ["MAGIC", "decompress"]
-
 MAGIC = b"\x1f\x9d"
 
 _MIN_WIDTH = 9

@@ -19,14 +19,6 @@ from river_oauc.datasets.files import replace_file
 from river_oauc.datasets.recipes import Recipe
 from river_oauc.datasets.size_limit import read_limited
 
-__all__ = [
-    "DIRECTORY_VARIABLE",
-    "DatasetError",
-    "FileFacts",
-    "PublishedDataset",
-    "check_directory_variable",
-]
-
 DIRECTORY_VARIABLE = "RIVER_OAUC_DATA"
 
 # Published files have rows and columns that the canonical text leaves out, and users may write more

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from river_oauc.datasets.unpacking import unpack
 
-__all__ = ["LIBSVM", "UCI", "NumericRecipe", "Recipe", "from_libsvm", "from_uci"]
-
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["check_size", "read_limited"]
-
 
 def check_size(n_bytes: int, limit: int) -> None:
     """Raise a `ValueError` if a file has more than `limit` bytes."""

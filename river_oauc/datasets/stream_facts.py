@@ -12,8 +12,6 @@ from river_oauc.datasets.published import FileFacts
 from river_oauc.datasets.recipes import UCI, Recipe, from_libsvm
 from river_oauc.datasets.tables import TableRecipe
 
-__all__ = ["STREAMS", "StreamFacts"]
-
 # Examples of streams with more features leave out zeros.
 _MAX_DENSE_FEATURES = 150
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from river_oauc.datasets.recipes import Recipe
 
-__all__ = ["TableRecipe", "words"]
-
 Row = list[str]
 
 _MISSING = ("", "?")

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from river_oauc.datasets import lzw
 from river_oauc.datasets.size_limit import read_limited
 
-__all__ = ["unpack"]
-
 # zipfile decompresses other methods in blocks of any size.
 _BOUNDED_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 

@@ -1,4 +1,4 @@
-"""Learning one model from a Dask DataFrame, its partitions side by side, and scoring one."""
+"""Learn one model from the partitions of a Dask DataFrame in parallel, and score with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning from the partitions of a Dask DataFrame side by side."""
+"""Learn from the partitions of a Dask DataFrame in parallel."""
 
 from __future__ import annotations
 
@@ -9,24 +9,18 @@ from collections.abc import Sequence
 import dask.dataframe as dd
 import pandas as pd
 from river import base
+from river.utils import dataframe
 
-from river_oauc.auto.classifier import AutoOAUCM, AutoOKAUCM
-from river_oauc.auto.survey import Survey
-from river_oauc.base import OnlineAUCClassifier
+from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.distributed.partitions import Partitions, check_frame
-from river_oauc.distributed.scaling import Scaling, Spread, with_spread
-from river_oauc.distributed.steps import Model, assembled, scaled, taken_apart, values_of
-from river_oauc.inputs.vectorizer import Vectorizer
-
-__all__ = ["learn"]
-
-
-# They want to see all rows once before they learn the first of them.
-_Surveyor = AutoOAUCM | AutoOKAUCM
+from river_oauc.distributed.pipelines import Model, assemble_model, scale_frame, split_model
+from river_oauc.distributed.scaling import ColumnStatistics, Scaling, add_statistics
+from river_oauc.distributed.survey import AutoClassifier, Survey, prepare, release
+from river_oauc.encoding.vectorizer import Vectorizer
 
 
 class _Features(typing.NamedTuple):
-    """Which columns of a partition mean what, and how the features are scaled."""
+    """The roles of the columns of a partition, and how the features are scaled."""
 
     names: list[base.typing.FeatureName]
     target: base.typing.FeatureName
@@ -34,9 +28,9 @@ class _Features(typing.NamedTuple):
     scalings: Sequence[Scaling]
 
     def read(self, partition: pd.DataFrame) -> tuple[pd.DataFrame, typing.Any, typing.Any]:
-        """The features, the labels and the weights of the rows."""
+        """Return the features, the labels and the weights of the rows."""
         w = 1.0 if self.weights is None else partition[self.weights]
-        return scaled(partition[self.names], self.scalings), partition[self.target], w
+        return scale_frame(partition[self.names], self.scalings), partition[self.target], w
 
 
 def learn(
@@ -49,30 +43,29 @@ def learn(
 ) -> Model:
     """Learn from a Dask DataFrame, which need not fit in memory anywhere.
 
-    Each partition is learned by a model of its own, from its first row to its last, and the models
-    are merged, two and two (`a + b`). What comes back is an ordinary model that goes on with
-    `learn_one`. The given one stays as it is; whatever it has learned before counts in the
-    result, once.
+    A new model learns each partition, from its first row to its last, and the models are merged in
+    pairs (`a + b`). The result is an ordinary model that goes on with `learn_one`. The given model
+    stays as it is; what it has learned before counts once in the result.
 
-    - `AutoOAUCM` and `AutoOKAUCM` see the rows twice: the first pass fixes units and landmarks, the
-      second learns. So what they know of the classes does not depend on how the rows are cut into
+    - `AutoOAUCM` and `AutoOKAUCM` read the rows twice: the first pass fixes units and landmarks,
+      the second learns. So their class moments do not depend on how the rows are cut into
       partitions.
-    - A pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` and a classifier works, too:
-      each scaler has a pass of its own, and comes back as if it had seen row after row. All rows
-      are learned at the final scale, where a stream would see it settle.
-    - All others see the rows once. What a merged model has in common with that of one pass stands
-      in the docstrings of the classifiers.
+    - A pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` and a classifier works, too.
+      Each scaler has a pass of its own, and ends as if it had seen row after row. All rows are
+      learned at the final scale; in a stream, the scale settles gradually.
+    - All other classifiers read the rows once. The docstring of each class says which parts of a
+      merged model equal those of one pass.
 
-    Each partition is learned from nothing, so it should have thousands of rows; a worker needs room
-    for some of them. Partitions have no order: a change from one to the next is not followed. They
-    are merged in a fixed order, and so the same frame and model give the same result, bit for bit,
-    whoever computed what, and however often.
+    Every partition is learned from scratch, so it should have thousands of rows; a worker needs
+    memory for some of them. Partitions have no order: a change from one to the next is not
+    followed. They are merged in a fixed order, so the same frame and model always give the same
+    result, bit for bit, whatever the scheduler does.
 
-    Dask's default scheduler without a `distributed.Client` is threads, which take turns in most of
-    the work here; for several cores, make a `Client` first.
+    Without a `distributed.Client`, Dask uses threads, which mostly wait for each other here. To use
+    several cores, make a `Client` first.
 
-    A value, a label or a weight to be refused, or a column that a partition does not have, ends it
-    all with a ValueError that names the partition and the row, both counted from 0.
+    If a value, a label or a weight is refused, or a partition lacks a column, a ValueError names
+    the partition and the row, both counted from 0.
 
     Parameters
     ----------
@@ -88,7 +81,7 @@ def learn(
         A `distributed.Client`, or whatever else `dask.compute` takes; by default the one that Dask
         would use.
     progress
-        Whether to show a bar for each pass. By default it is shown on a terminal only.
+        Whether to show a bar for each pass. The default is to show it on a terminal only.
 
     Examples
     --------
@@ -110,26 +103,27 @@ def learn(
     ExactROCAUC: 96.52%
 
     """
-    given_scalers, given = taken_apart(model)
+    given_scalers, given = split_model(model)
     names = _feature_names(frame, target, weights)
     needed = [*names, target] if weights is None else [*names, target, weights]
     partitions = Partitions(frame, needed, scheduler, progress)
 
-    # A pass is computed before the next one is asked for: in one graph, Dask would keep all
-    # partitions in memory for the next pass.
+    # Each pass is computed before the next one starts: in one graph, Dask would keep all partitions
+    # in memory for the next pass.
     scalers = []
     features = _Features(names, target, weights, [])
     for scaler in given_scalers:
-        scalers.append(with_spread(scaler, names, partitions.total(_spread, features)))
+        statistics = partitions.sum(_column_statistics, features)
+        scalers.append(add_statistics(scaler, names, statistics))
         features = features._replace(scalings=[*features.scalings, Scaling(scalers[-1], names)])
-    # What the given model has learned must not be learned again in each partition.
+    # Without what the given model has learned, which would be learned again in each partition.
     learner = given.clone()
-    if isinstance(learner, _Surveyor):
-        learner.prepare(partitions.total(_survey, features, learner))
-    learned = partitions.total(_learned, features, learner)
-    if isinstance(learned, _Surveyor):
-        learned.release()
-    return assembled(model, scalers, given + learned)
+    if isinstance(learner, AutoClassifier):
+        prepare(learner, partitions.sum(_survey, features))
+    learned = partitions.sum(_learn_partition, features, learner)
+    if isinstance(learned, AutoClassifier):
+        release(learned)
+    return assemble_model(model, scalers, given + learned)
 
 
 def _feature_names(
@@ -146,24 +140,25 @@ def _feature_names(
     return [name for name in columns if name not in (target, weights)]
 
 
-def _spread(partition: pd.DataFrame, features: _Features) -> Spread:
+def _column_statistics(partition: pd.DataFrame, features: _Features) -> ColumnStatistics:
     X, _, _ = features.read(partition)
-    matrix = values_of(X)
-    # One NaN would spoil a scaler for ever.
-    Vectorizer(takes_missing=False).check_matrix(matrix, features.names)
-    return Spread.of(matrix)
+    # This refuses NaN, because one would spoil a scaler for ever.
+    vectorizer = Vectorizer()
+    rows = vectorizer.read_frame(dataframe.into_frame(X), learning=True)
+    vectorizer.extend(features.names)
+    return ColumnStatistics.of(rows.encode_known(vectorizer)[:, : len(features.names)])
 
 
-def _survey(partition: pd.DataFrame, features: _Features, learner: _Surveyor) -> Survey:
-    survey = learner.survey()
+def _survey(partition: pd.DataFrame, features: _Features) -> Survey:
+    survey = Survey()
     survey.add_frame(*features.read(partition))
     return survey
 
 
-def _learned(
+def _learn_partition(
     partition: pd.DataFrame, features: _Features, learner: OnlineAUCClassifier
 ) -> OnlineAUCClassifier:
-    # The task may run twice, and others start from the same learner.
+    # A copy: the task may run twice, and all partitions start from the same learner.
     learned = copy.deepcopy(learner)
     learned.learn_many(*features.read(partition))
     return learned

@@ -1,4 +1,4 @@
-"""A sum over the partitions of a Dask DataFrame."""
+"""Sums over the partitions of a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from dask.delayed import Delayed
 from dask.diagnostics import ProgressBar
 from river import base
 
-__all__ = ["PartitionError", "Partitions", "check_frame"]
-
-# What reading a partition can fail with: pyarrow's and pandas' errors are among them. A worker that
-# was killed too often is not.
+# The errors of a partition that cannot be read; those of pyarrow and pandas are subclasses. The
+# error of a worker that was killed too often is none of them.
 _READING_ERRORS = (KeyError, OSError, TypeError, ValueError)
 
 Summand = typing.TypeVar("Summand")
 
 
 class PartitionError(ValueError):
-    """What is wrong with a partition, and with which one."""
+    """A partition is refused, or cannot be read."""
 
 
 def check_frame(frame: typing.Any) -> dd.DataFrame:
-    """The frame, if it is a Dask DataFrame; or else a ValueError."""
+    """Return the frame, or raise a ValueError if it is not a Dask DataFrame."""
     if not isinstance(frame, dd.DataFrame):
         raise ValueError(
             f"the frame is a {type(frame).__name__} of {type(frame).__module__}: it must be a Dask "
@@ -39,7 +37,7 @@ def check_frame(frame: typing.Any) -> dd.DataFrame:
 
 
 class Partitions:
-    """The partitions of a Dask DataFrame, to be summed up.
+    """The partitions of a Dask DataFrame.
 
     Parameters
     ----------
@@ -48,9 +46,9 @@ class Partitions:
     columns
         The columns that each partition must have.
     scheduler
-        Who computes; None is Dask's default.
+        Anything that `dask.compute` takes; None is Dask's default.
     progress
-        Whether to show how far a sum is; None shows it on a terminal only.
+        Whether to show a progress bar; None shows it on a terminal only.
 
     Examples
     --------
@@ -59,7 +57,7 @@ class Partitions:
     >>> from river_oauc.distributed.partitions import Partitions
 
     >>> frame = dd.from_pandas(pd.DataFrame({"a": range(10)}), npartitions=3)
-    >>> Partitions(frame, ["a"]).total(lambda partition, k: int(partition["a"].sum()) * k, 2)
+    >>> Partitions(frame, ["a"]).sum(lambda partition, k: int(partition["a"].sum()) * k, 2)
     90
 
     """
@@ -73,36 +71,36 @@ class Partitions:
     ) -> None:
         self.columns = list(columns)
         self.scheduler = scheduler
-        # A process may have been started without an output.
+        # A process may have no standard output.
         on_terminal = sys.stdout is not None and sys.stdout.isatty()
         self.progress = on_terminal if progress is None else progress
-        # Simplified, so that no more columns are read than needed. Full optimisation would join
-        # small partitions, and their numbers would not be those that the user knows.
+        # Simplified, so that only the needed columns are read. Full optimisation would join small
+        # partitions, and change their numbers.
         self._parts: list[Delayed] = frame.simplify().to_delayed(optimize_graph=False)
 
-    def total(self, of_partition: Callable[..., Summand], *shared: typing.Any) -> Summand:
-        """The sum, by `+=`, of what a function makes of each partition.
+    def sum(self, function: Callable[..., Summand], *shared: typing.Any) -> Summand:
+        """Return the sum, by `+=`, of the results of a function for each partition.
 
-        Two and two neighbours are added, then two and two of the sums, and so on. The order is
-        fixed, so that the total is the same bit for bit whoever computes what. The function may not
-        change what it is given, because Dask repeats tasks whose worker was lost.
+        Neighbours are added in pairs, then the sums of neighbouring pairs, and so on. The order is
+        fixed, so the sum is always the same bit for bit. The function may not change its arguments,
+        because Dask repeats the tasks of a lost worker.
 
         Parameters
         ----------
-        of_partition
-            Called with the partition, and with what is shared.
+        function
+            Called with a partition and the shared arguments.
         shared
-            What is sent to each worker once.
+            Further arguments, which are sent to each worker once.
 
         """
         sent = [dask.delayed(item, traverse=False) for item in (self.columns, *shared)]
         n_parts = len(self._parts)
         terms = [
-            dask.delayed(_term)(part, f"{number} of {n_parts}", of_partition, *sent)
+            dask.delayed(_term)(part, f"{number} of {n_parts}", function, *sent)
             for number, part in enumerate(self._parts)
         ]
         while len(terms) > 1:
-            terms = [_sum(terms[i : i + 2]) for i in range(0, len(terms), 2)]
+            terms = [_add_pair(terms[i : i + 2]) for i in range(0, len(terms), 2)]
         try:
             return typing.cast(Summand, self._compute(terms[0]))
         except PartitionError:
@@ -115,7 +113,7 @@ class Partitions:
         if not self.progress:
             return result.compute(scheduler=self.scheduler)
         get = dask.base.get_scheduler(collections=[result], scheduler=self.scheduler)
-        # Of a cluster it is a method of its client.
+        # The scheduler of a cluster is a method of its client.
         client = getattr(get, "__self__", None)
         if not isinstance(client, distributed.Client):
             with ProgressBar():
@@ -127,8 +125,7 @@ class Partitions:
     def _check_readable(self) -> None:
         """Raise an error that names the first partition that Dask cannot read, if there is one.
 
-        Dask does not say which one it was. All are read once more, side by side, then half of them,
-        half of the half that has it, and so on.
+        Dask does not say which one it was. All are read once more in parallel, then bisected.
         """
         start, stop = 0, len(self._parts)
         error = self._reading_error(start, stop)
@@ -147,7 +144,7 @@ class Partitions:
         ) from error
 
     def _reading_error(self, start: int, stop: int) -> Exception | None:
-        """What comes of reading the partitions from one number up to another."""
+        """Return the error of reading the partitions from `start` up to `stop`, or None."""
         lengths = [dask.delayed(len)(part) for part in self._parts[start:stop]]
         try:
             dask.compute(*lengths, scheduler=self.scheduler)
@@ -156,11 +153,11 @@ class Partitions:
         return None
 
 
-def _sum(terms: list[Delayed]) -> Delayed:
-    return terms[0] if len(terms) == 1 else dask.delayed(_plus)(*terms)
+def _add_pair(terms: list[Delayed]) -> Delayed:
+    return terms[0] if len(terms) == 1 else dask.delayed(_add)(*terms)
 
 
-def _plus(a: typing.Any, b: typing.Any) -> typing.Any:
+def _add(a: typing.Any, b: typing.Any) -> typing.Any:
     total = copy.deepcopy(a)
     total += b
     return total
@@ -169,16 +166,16 @@ def _plus(a: typing.Any, b: typing.Any) -> typing.Any:
 def _term(
     partition: pd.DataFrame,
     number: str,
-    of_partition: Callable[..., Summand],
+    function: Callable[..., Summand],
     columns: Sequence[base.typing.FeatureName],
     *shared: typing.Any,
 ) -> Summand:
-    """What the function makes of a partition; what it refuses is told with its number."""
+    """Return the result for a partition; an error names the partition."""
     missing = [name for name in columns if name not in partition.columns]
     if missing:
         raise PartitionError(f"partition {number} has no column {', '.join(map(repr, missing))}")
     try:
-        return of_partition(partition, *shared)
+        return function(partition, *shared)
     except ValueError as error:
         raise PartitionError(
             f"partition {number}, a data frame of {len(partition):,} rows: {error}"

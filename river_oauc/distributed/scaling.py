@@ -1,4 +1,4 @@
-"""river's scalers, learned from many tables at once, and applied to whole tables."""
+"""river's scalers, learned from partitions and applied to whole matrices."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from river import base, preprocessing
 
-from river_oauc.inputs.arrays import FloatArray
-
-__all__ = ["Scaler", "Scaling", "Spread", "check_scaler", "with_spread"]
+from river_oauc.rankers.base import FloatArray
 
 Scaler = preprocessing.StandardScaler | preprocessing.MinMaxScaler | preprocessing.MaxAbsScaler
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread:
-    """What scalers want to know of the columns of a table; two of them pool by `+`.
+class ColumnStatistics:
+    """The statistics of the columns of a matrix that scalers need. Those of two matrices add up.
 
     Parameters
     ----------
@@ -28,19 +26,19 @@ class Spread:
     mean
         Means of the columns.
     scatter
-        Sums of the squared deviations from them.
+        Sums of the squared deviations from the means.
     low
-        The least values.
+        The smallest values.
     high
-        The largest ones.
+        The largest values.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from river_oauc.distributed.scaling import Spread
+    >>> from river_oauc.distributed.scaling import ColumnStatistics
 
-    >>> Spread.of(np.array([[1.0], [3.0]])) + Spread.of(np.array([[5.0]]))
-    Spread(n=3, mean=array([3.]), scatter=array([8.]), low=array([1.]), high=array([5.]))
+    >>> ColumnStatistics.of(np.array([[1.0], [3.0]])) + ColumnStatistics.of(np.array([[5.0]]))
+    ColumnStatistics(n=3, mean=array([3.]), scatter=array([8.]), low=array([1.]), high=array([5.]))
 
     """
 
@@ -51,10 +49,10 @@ class Spread:
     high: FloatArray
 
     @classmethod
-    def of(cls, matrix: FloatArray) -> Spread:
-        """The spread of the columns of a matrix."""
-        # In one layout, because the order in which numpy adds depends on it: a table that came from
-        # another process may have another one.
+    def of(cls, matrix: FloatArray) -> ColumnStatistics:
+        """Return the statistics of the columns of a matrix."""
+        # In one memory layout, because the order in which numpy adds depends on it, and a matrix
+        # from another process may have another one.
         matrix = np.ascontiguousarray(matrix)
         n, size = matrix.shape
         mean = matrix.mean(axis=0) if n else np.zeros(size)
@@ -67,12 +65,12 @@ class Spread:
             matrix.max(axis=0, initial=-np.inf),
         )
 
-    def __add__(self, other: Spread) -> Spread:
+    def __add__(self, other: ColumnStatistics) -> ColumnStatistics:
         n = self.n + other.n
         if not n:
             return self
         gap = other.mean - self.mean
-        return Spread(
+        return ColumnStatistics(
             n,
             self.mean + gap * (other.n / n),
             self.scatter + other.scatter + gap * gap * (self.n * (other.n / n)),
@@ -82,12 +80,12 @@ class Spread:
 
 
 def check_scaler(step: typing.Any) -> Scaler:
-    """The step of a pipeline, if it is a scaler whose statistics pool; or else a ValueError."""
+    """Return a scaler that can be learned from partitions, or raise a ValueError."""
     if not isinstance(step, Scaler):
         raise ValueError(
             f"{type(step).__name__} cannot be learned from partitions: in front of the classifier "
-            "there may be StandardScaler, MinMaxScaler and MaxAbsScaler; do what else is to be "
-            "done on the Dask DataFrame"
+            "there may be StandardScaler, MinMaxScaler and MaxAbsScaler; do everything else "
+            "on the Dask DataFrame"
         )
     if step.window_size is not None:
         raise ValueError(
@@ -97,41 +95,41 @@ def check_scaler(step: typing.Any) -> Scaler:
     return step
 
 
-def with_spread(
-    scaler: Scaler, columns: Sequence[base.typing.FeatureName], spread: Spread
+def add_statistics(
+    scaler: Scaler, columns: Sequence[base.typing.FeatureName], statistics: ColumnStatistics
 ) -> Scaler:
-    """A scaler that has learned the columns of a table, too, as if it had seen row after row."""
+    """Return a copy of a scaler that has also learned the rows behind these statistics."""
     learned = copy.deepcopy(scaler)
-    if not spread.n:
+    if not statistics.n:
         return learned
     if not isinstance(learned, preprocessing.StandardScaler):
-        # Of all values it is the extremes that count.
-        for values in (spread.low, spread.high):
+        # It needs the extremes only.
+        for values in (statistics.low, statistics.high):
             x = dict(zip(columns, values.tolist(), strict=True))
             learned.learn_one(x)  # type: ignore[no-untyped-call]
         return learned
     for name, mean, scatter in zip(
-        columns, spread.mean.tolist(), spread.scatter.tolist(), strict=True
+        columns, statistics.mean.tolist(), statistics.scatter.tolist(), strict=True
     ):
         n_before = learned.counts[name]
-        learned.counts[name] = n = n_before + spread.n
+        learned.counts[name] = n = n_before + statistics.n
         gap = mean - learned.means[name]
-        learned.means[name] += gap * (spread.n / n)
+        learned.means[name] += gap * (statistics.n / n)
         if learned.with_std:
-            scatter += n_before * (learned.vars[name] + gap * gap * (spread.n / n))
+            scatter += n_before * (learned.vars[name] + gap * gap * (statistics.n / n))
             learned.vars[name] = scatter / n
     return learned
 
 
 class Scaling:
-    """What a scaler does to the columns of a table, as long as it learns nothing more.
+    """The transformation of a scaler, for whole matrices.
 
     The rows come out exactly as from `transform_one`.
 
     Parameters
     ----------
     scaler
-        The scaler, which stays as it is.
+        The scaler. It is not changed.
     columns
         The names of the columns.
 
@@ -151,14 +149,14 @@ class Scaling:
     """
 
     def __init__(self, scaler: Scaler, columns: Sequence[base.typing.FeatureName]) -> None:
-        # A copy, because scalers note every name that they are asked for.
-        asked = copy.deepcopy(scaler)
-        pairs = [_centre_and_unit(asked, name) for name in columns]
+        # A copy, because a lookup adds a name to a scaler.
+        scaler = copy.deepcopy(scaler)
+        pairs = [_centre_and_unit(scaler, name) for name in columns]
         self.centres, self.units = np.array(pairs, dtype=float).reshape(-1, 2).T
 
     def apply(self, matrix: FloatArray) -> FloatArray:
-        """The scaled matrix; a column that never varied becomes 0."""
-        # A scaler makes NaN of what it has never seen, and that is an absent feature.
+        """Return the scaled matrix, in which a column that never varied is 0."""
+        # The extremes of a feature that a scaler has never seen are infinite; it becomes 0, too.
         with np.errstate(invalid="ignore"):
             centred = matrix - self.centres
             scaled: FloatArray = np.zeros_like(centred)
@@ -167,7 +165,7 @@ class Scaling:
 
 
 def _centre_and_unit(scaler: Scaler, name: base.typing.FeatureName) -> tuple[float, float]:
-    """What is subtracted from a feature, and what the difference is divided by."""
+    """Return the number to subtract from a feature, and the number to divide by."""
     if isinstance(scaler, preprocessing.StandardScaler):
         return scaler.means[name], scaler.vars[name] ** 0.5 if scaler.with_std else 1.0
     if isinstance(scaler, preprocessing.MinMaxScaler):

@@ -1,4 +1,4 @@
-"""Scores for a Dask DataFrame."""
+"""Score the rows of a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -11,29 +11,27 @@ import dask.dataframe as dd
 import pandas as pd
 from river import compose
 
-from river_oauc.base import OnlineAUCClassifier
+from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.distributed.partitions import check_frame
+from river_oauc.distributed.pipelines import scale_frame, split_model
 from river_oauc.distributed.scaling import Scaling
-from river_oauc.distributed.steps import scaled, taken_apart
-
-__all__ = ["score"]
 
 
 def score(frame: dd.DataFrame, model: OnlineAUCClassifier | compose.Pipeline) -> dd.Series:
-    """The score of each row of a Dask DataFrame, lazily, partition by partition.
+    """Return the score of each row of a Dask DataFrame, lazily.
 
-    It is what `score_one` gives: the higher, the more likely a positive. It ranks, and has no unit;
-    probabilities of the same order come from `predict_proba_many`.
+    It is the score of `score_one`: the higher, the more likely a positive. It has no unit;
+    `predict_proba_many` gives probabilities in the same order.
 
-    Nothing is computed before the result is asked for, and it never has to fit in memory as a
-    whole. The model is copied at once, so that learning on does not change the result, and is sent
-    to each worker once. The index stays: `frame.assign(score=score(frame, model))` works.
+    Partitions are scored when the result is computed, and need not fit in memory together. The
+    model is copied at once, so that learning on does not change the result, and is sent to each
+    worker once. The index stays: `frame.assign(score=score(frame, model))` works.
 
     Parameters
     ----------
     frame
-        The features. Columns that the model does not know count for nothing, and neither do nulls
-        (in the Auto learners they stand for what is usual).
+        The features. Columns that the model does not know are ignored. Nulls are absent features;
+        to the Auto learners they are unknown values.
     model
         A classifier of this package, or a pipeline of scalers and one of them.
 
@@ -52,7 +50,7 @@ def score(frame: dd.DataFrame, model: OnlineAUCClassifier | compose.Pipeline) ->
     [1.0, 3.0, 2.0]
 
     """
-    scalers, classifier = taken_apart(model)
+    scalers, classifier = split_model(model)
     columns = list(check_frame(frame).columns)
     scalings = [Scaling(scaler, columns) for scaler in scalers]
     sent = dask.delayed((scalings, copy.deepcopy(classifier)), traverse=False)
@@ -64,4 +62,4 @@ def _scores(
     partition: pd.DataFrame, sent: tuple[Sequence[Scaling], OnlineAUCClassifier]
 ) -> pd.Series[typing.Any]:
     scalings, classifier = sent
-    return classifier.score_many(scaled(partition, scalings))
+    return classifier.score_many(scale_frame(partition, scalings))

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Entries", "ScoreBag", "sorted_entries"]
-
 # Number of doubles that a class may hold for reverted examples, whatever its size. Cancelling them
 # takes tens of microseconds, which a small window must not pay at every other step.
 _MIN_BACKLOG = 1024

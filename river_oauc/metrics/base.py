@@ -12,8 +12,6 @@ from river import base, metrics
 
 from river_oauc.metrics.bag import Entries, ScoreBag
 
-__all__ = ["RankingMetric"]
-
 
 class RankingMetric(metrics.base.BinaryMetric):
     """Base class of binary metrics that depend only on the order of the scores.

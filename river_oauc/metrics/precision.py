@@ -12,14 +12,6 @@ from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
 from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
 
-__all__ = [
-    "AveragePrecision",
-    "PrecisionAtK",
-    "RecallAtK",
-    "average_precision",
-    "precision_at_k",
-]
-
 
 def average_precision(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
     """Compute the average precision of the scores of two classes. Ties are taken together.

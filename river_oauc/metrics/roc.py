@@ -10,8 +10,6 @@ from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
 from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
 
-__all__ = ["ExactROCAUC", "PartialROCAUC", "exact_auc"]
-
 
 def exact_auc(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
     """Compute the AUC of the scores of two classes. Ties count one half.

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from river_oauc.metrics.bag import Entries
 
-__all__ = ["scale_exponent", "scaled_weights", "weights_above"]
-
 
 def scale_exponent(*classes: Entries) -> int:
     """Compute the power of two by which to divide weights, so that sums and products are finite.

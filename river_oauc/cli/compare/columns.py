@@ -6,8 +6,6 @@ import datetime
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["MAX_CATEGORIES", "Column"]
-
 # With more distinct texts than this, one-hot encoding has too many features for a matrix.
 MAX_CATEGORIES = 50
 # A column is made of ids if this share of its first cells is distinct. Keeping all cells would take

@@ -30,8 +30,6 @@ from river_oauc.cli.console.terminal import positive_int, print_table, progress_
 from river_oauc.cli.models import CONTENDERS, contenders
 from river_oauc.datasets.files import replace_file
 
-__all__ = ["add_arguments", "run"]
-
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
 
 _NAMES = [contender.name for contender in CONTENDERS]

@@ -18,8 +18,6 @@ from river_oauc.cli.console.names import closest_name
 from river_oauc.cli.console.text import listed, shorten
 from river_oauc.cli.models import Example
 
-__all__ = ["MISSING", "csv_stream"]
-
 # How spreadsheets, pandas, R, C and the UCI repository write a missing value.
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NAN", "-nan", "NULL", "null", "None", "?"})
 

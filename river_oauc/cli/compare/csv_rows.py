@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from river_oauc.cli.compare.text_file import open_text
 from river_oauc.cli.console.errors import UserError
 
-__all__ = ["read_rows"]
-
 
 def read_rows(path: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the line that it begins in, header first.

@@ -12,8 +12,6 @@ from matplotlib.ticker import FuncFormatter
 from river_oauc.cli.compare.verdict import Standing, windows
 from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
 
-__all__ = ["draw_curves"]
-
 # Okabe and Ito's colour-blind safe palette without yellow, which is invisible on white. Ours are
 # thick and solid, the others thin and dashed.
 _OURS = ("#D55E00", "#0072B2", "#CC79A7", "#000000")

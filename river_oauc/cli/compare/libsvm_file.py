@@ -13,8 +13,6 @@ from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import listed
 from river_oauc.cli.models import Example
 
-__all__ = ["libsvm_stream"]
-
 
 def libsvm_stream(
     path: pathlib.Path,

@@ -10,8 +10,6 @@ from river_oauc.cli.compare.text_file import open_text
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import shorten
 
-__all__ = ["read_rows"]
-
 
 def read_rows(path: pathlib.Path) -> Iterator[tuple[float, dict[str, float]]]:
     """Yield the label and the features, by index, of each row.

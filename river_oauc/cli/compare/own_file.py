@@ -13,8 +13,6 @@ from river_oauc.cli.compare.streams import DENSE, SPARSE, Stream, is_wide
 from river_oauc.cli.console.text import one_line, shorten
 from river_oauc.cli.models import Example
 
-__all__ = ["Arrangement", "Labels", "file_stream"]
-
 Label = TypeVar("Label", str, float)
 
 # With fewer expected runs than this, half as many may occur by chance.

@@ -19,8 +19,6 @@ from river_oauc.cli.compare.streams import Stream
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.models import Contender, Example
 
-__all__ = ["SCALERS", "Run", "pipeline", "race"]
-
 PARTS = 100
 SCALERS: dict[str, Callable[[], base.Transformer] | None] = {
     "none": None,

@@ -14,8 +14,6 @@ from river_oauc.cli.compare.verdict import (
     windows,
 )
 
-__all__ = ["LEGEND", "description", "rows", "verdict", "warning", "window_rows"]
-
 LEGEND = """\
 Every example is predicted, then learned. AUC: exact, over the whole stream; in windows: the
 mean over the windows below, which compares only scores of about the same time. avg. prec.:

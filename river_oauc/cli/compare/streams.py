@@ -16,17 +16,6 @@ from river_oauc.cli.console.text import listed
 from river_oauc.cli.models import Example
 from river_oauc.datasets import BENCHMARKS
 
-__all__ = [
-    "DEFAULT_SET",
-    "DENSE",
-    "SPARSE",
-    "Stream",
-    "check_columns",
-    "is_wide",
-    "known_sets",
-    "named_stream",
-]
-
 DEFAULT_SET = "ImageSegments"
 
 # With more features than this, learners of quadratic cost are not run by default.

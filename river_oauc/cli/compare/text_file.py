@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 
 from river_oauc.cli.console.errors import UserError
 
-__all__ = ["MAX_DECOMPRESSED", "MAX_ROW", "TextLines", "open_text"]
-
 # Bytes that a compressed file may expand to, as far as it is read.
 MAX_DECOMPRESSED = 2**30
 # Characters of one row, which may span several lines.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 
-__all__ = ["Top"]
-
 
 class Top:
     """A share or a number of examples.

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 from river_oauc.cli.compare.race import Run
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
-__all__ = [
-    "CONFIDENCE",
-    "FEW",
-    "Standing",
-    "lead",
-    "not_worse_than_the_best",
-    "standings",
-    "windows",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["UserError"]
-
 
 class UserError(Exception):
     """A problem with the user's request, printed as one line."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-__all__ = ["DARK", "GREY", "LIGHT", "LINE", "TEXT", "Theme", "new_figure", "to_png"]
-
 TEXT, GREY, LINE = "#262626", "#595959", "#E5E5E5"
 
 

@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterable
 
 from river_oauc.cli.console.errors import UserError
 
-__all__ = ["closest_name", "known_name", "known_names"]
-
 
 def known_name(kind: str, name: str, known: Collection[str]) -> str:
     """Return the known name that matches, ignoring case and punctuation.

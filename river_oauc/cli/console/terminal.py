@@ -9,8 +9,6 @@ from collections.abc import Container, Sequence
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-__all__ = ["positive_int", "print_table", "progress_bar", "say"]
-
 # The time left is estimated from this many past seconds, because one run may take minutes.
 _SPEED_ESTIMATE_SECONDS = 600.0
 

@@ -1,1 +1,0 @@
-"""The learners without anything to set."""

@@ -1,0 +1,1 @@
+"""From records, labels and data frames to arrays and numbers."""

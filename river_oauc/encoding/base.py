@@ -1,0 +1,79 @@
+"""What a classifier asks of an encoder."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable
+
+from river import base
+
+from river_oauc.encoding.frames import Frame
+from river_oauc.encoding.values import Record
+from river_oauc.rankers.base import IntArray
+from river_oauc.state import State, StateReader
+
+Example = typing.TypeVar("Example", covariant=True)
+
+
+class Rows(typing.Protocol[Example]):
+    """The rows of a data frame, all of them checked."""
+
+    def encode(self, encoder: typing.Any, row: int) -> Example | None:
+        """Return the example of a row, or None if it has a name that is not known yet."""
+
+    def encode_known(self, encoder: typing.Any) -> Iterable[Example]:
+        """Return the examples of all rows, for predictions."""
+
+    def names_in(self, row: int) -> Iterable[base.typing.FeatureName]:
+        """Return the names of the features of a row."""
+
+
+class Encoder(typing.Protocol[Example]):
+    """Make examples of records: arrays, or whatever else the ranker of a classifier learns from.
+
+    Only `extend` and `truncate` change an encoder.
+    """
+
+    @property
+    def size(self) -> int:
+        """The number of features for which a ranker may need room."""
+
+    def __len__(self) -> int:
+        """Return the number of known names."""
+
+    @property
+    def names(self) -> list[base.typing.FeatureName]:
+        """The known names, by position."""
+
+    def encode(self, record: Record) -> Example | None:
+        """Return the example of a record, or None if it has a name that is not known yet.
+
+        A ValueError is raised if a value is refused.
+        """
+
+    def encode_known(self, record: Record) -> Example:
+        """Return the example of a record for a prediction, without the names that are unknown."""
+
+    def names_in(self, record: Record) -> Iterable[base.typing.FeatureName]:
+        """Return the names of the features of a record."""
+
+    def read_frame(self, frame: Frame, learning: bool) -> Rows[Example]:
+        """Return the rows of a data frame, or raise a ValueError if a value is refused."""
+
+    def extend(self, names: Iterable[base.typing.FeatureName]) -> None:
+        """Learn the names that are not known yet, or raise a ValueError if they are too many."""
+
+    def truncate(self, n_names: int, size: int) -> None:
+        """Forget all names but the first ones: undoes `extend`."""
+
+    def positions(self, names: Iterable[base.typing.FeatureName]) -> IntArray:
+        """Return the positions of known names."""
+
+    def copy(self) -> typing.Self:
+        """Return a copy, to be changed on its own."""
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+
+    def set_state(self, reader: StateReader) -> None:
+        """Take over a state, or raise a ValueError if it is damaged."""

@@ -1,1 +1,0 @@
-"""What comes from outside, checked and made plain: features, labels, weights, parameters."""

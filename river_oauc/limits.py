@@ -1,0 +1,41 @@
+"""How large numbers may become, and how a message shows a value."""
+
+from __future__ import annotations
+
+import reprlib
+import typing
+
+# The learners multiply up to two features and two weights. With every norm below 1e50 no such
+# product leaves the range of a double, so finite input never makes an infinity.
+MAX_NORM = 1e50
+MAX_SQUARED_NORM = MAX_NORM**2
+
+# A step adds multiples of vectors with norms up to 1e150. No step with a larger coefficient than
+# this is accepted, so that none overflows.
+MAX_COEFFICIENT = 1e150
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = _repr.maxlong = 60
+
+
+def short_repr(value: typing.Any) -> str:
+    """Return the `repr` of a value, cut to the length of a message.
+
+    Examples
+    --------
+    >>> from river_oauc.limits import short_repr
+    >>> short_repr("fraud")
+    "'fraud'"
+    >>> len(short_repr("x" * 1_000_000))
+    60
+
+    """
+    return _repr.repr(value)
+
+
+def divergence_error() -> ValueError:
+    """Return the error for a step after which the weights would be too large."""
+    return ValueError(
+        f"the weights would grow beyond {MAX_NORM:g}: the step is too large for these features; "
+        "scale them, or lower the step size"
+    )

@@ -1,0 +1,54 @@
+"""Checks of parameters, and the step size that `l2` and `lr` define."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import typing
+from collections.abc import Sequence
+
+from river import optim
+
+LearningRate = float | optim.base.Scheduler | None
+
+
+def check_number(name: str, value: typing.Any, *, zero_allowed: bool = False) -> None:
+    """Raise a ValueError unless a parameter is a finite positive number, or 0 where allowed."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if 0 < number < math.inf or (zero_allowed and number == 0):
+            return
+    bound = "0 or more" if zero_allowed else "above 0"
+    raise ValueError(f"{name} is {value!r}: it must be a finite number, {bound}")
+
+
+def check_count(name: str, value: typing.Any) -> None:
+    """Raise a ValueError unless a parameter is a positive integer."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}: it must be a whole number, 1 or more")
+
+
+def check_choice(name: str, value: typing.Any, choices: Sequence[str]) -> None:
+    """Raise a ValueError unless a parameter is one of the given strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}: it must be one of {', '.join(map(repr, choices))}")
+
+
+def check_step(l2: float, lr: LearningRate) -> None:
+    """Raise a ValueError unless `l2` and `lr` define a step size."""
+    # The schedule 1 / (l2 · t) needs a regulariser.
+    check_number("l2", l2, zero_allowed=lr is not None)
+    if not (lr is None or isinstance(lr, optim.base.Scheduler)):
+        check_number("lr", lr)
+
+
+def step_size(l2: float, lr: LearningRate, t: int) -> float:
+    """Return the size of the gradient step on example t, counted from 1.
+
+    It is 1 / (l2 · t) if `lr` is None.
+    """
+    if lr is None:
+        return 1.0 / (l2 * t)
+    if isinstance(lr, optim.base.Scheduler):
+        return float(lr.get(t - 1))
+    return float(lr)

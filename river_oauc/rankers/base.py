@@ -1,0 +1,115 @@
+"""What a classifier asks of an algorithm."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_oauc.state import State, StateReader
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# The rows of the features that are not 0, and their values.
+SparseExample = tuple[IntArray, FloatArray]
+
+Example = typing.TypeVar("Example", contravariant=True)
+
+
+class LearningRanker(typing.Protocol[Example]):
+    """Score examples, learn from them, and give the state away.
+
+    This is all that a compiled twin has to offer. What happens rarely, such as merging, is done by
+    the numpy ranker on the same state.
+
+    An example is what the encoder of the classifier makes of a record: a dense array, in which NaN
+    stands for unknown if the ranker takes it, or the rows and values of a sparse one. An example
+    that is longer than those before brings features that have been 0 so far.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """The number of features that there is room for."""
+
+    def learn(self, example: Example, positive: bool, weight: float) -> None:
+        """Learn from an example of positive weight.
+
+        A ValueError is raised before anything has changed.
+        """
+
+    def score(self, example: Example) -> float:
+        """Return the score of an example."""
+
+    def logit(self, score: float, empirical: bool) -> float:
+        """Return the log odds of a positive, given its score.
+
+        The classes count as equally frequent, or as frequent as they have been.
+        """
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+
+    def set_state(self, reader: StateReader) -> None:
+        """Take over a state, or raise a ValueError if it is damaged."""
+
+
+class Ranker(LearningRanker[Example], typing.Protocol[Example]):
+    """An algorithm in numpy."""
+
+    def merge(self, other: typing.Self) -> None:
+        """Add what another ranker has learned from another part of the stream.
+
+        Features stand at the same places in both. The other ranker is not used afterwards.
+        """
+
+    def reindex(self, positions: IntArray, n_features: int) -> None:
+        """Move feature i to `positions[i]`, in arrays for `n_features` features."""
+
+
+def reindexed(array: FloatArray, positions: IntArray, n_features: int) -> FloatArray:
+    """Return an array whose last axis has entry i at `positions[i]`, and zeros elsewhere.
+
+    Entries beyond the positions are dropped, because no feature stands there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.base import reindexed
+    >>> reindexed(np.array([1.0, 2.0, 0.0]), np.array([2, 0]), 4)
+    array([2., 0., 1., 0.])
+
+    """
+    moved = np.zeros((*array.shape[:-1], n_features))
+    n = min(len(positions), array.shape[-1])
+    moved[..., positions[:n]] = array[..., :n]
+    return moved
+
+
+def share_of_other(own: typing.Sequence[float], other: typing.Sequence[float]) -> float:
+    """Return the weight of the other of two rankers in their average, given their class sizes.
+
+    What a ranker knows depends on both classes, and most on the rarer one: it counts as
+    1 / (1 / n₊ + 1 / n₋) examples, so not at all if it has seen one class only. If that is true of
+    both, they count by their numbers of examples.
+
+    Examples
+    --------
+    >>> from river_oauc.rankers.base import share_of_other
+    >>> share_of_other((90, 10), (270, 30))
+    0.75
+    >>> share_of_other((90, 10), (300, 0))
+    0.0
+    >>> share_of_other((100, 0), (0, 300))
+    0.75
+
+    """
+    mine, theirs = _effective_size(own), _effective_size(other)
+    if not mine + theirs:
+        mine, theirs = sum(own), sum(other)
+    return theirs / (mine + theirs) if theirs else 0.0
+
+
+def _effective_size(n: typing.Sequence[float]) -> float:
+    return 1.0 / (1.0 / n[0] + 1.0 / n[1]) if n[0] and n[1] else 0.0

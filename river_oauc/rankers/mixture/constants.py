@@ -1,0 +1,135 @@
+"""All constants of the rule.
+
+A memory of n examples means that every new example takes a share of 1 / n in an average, so that
+about the last n count.
+"""
+
+from __future__ import annotations
+
+# Units -------------------------------------------------------------------------------------------
+
+# Means and deviations follow a scaler or a drift within about a thousand examples.
+UNITS_MEMORY = 1000
+
+# Values further from the mean than this many deviations update mean and deviation as if they were
+# that far: a single outlier at most doubles the variance.
+OUTLIER_DEVIATIONS = UNITS_MEMORY**0.5
+
+# Standardised values never exceed this; closer to 0 they hardly change.
+LARGEST_STANDARDIZED = 4.0
+
+# Added to a variance before something is divided by it, so that a constant feature becomes 0.
+SMALLEST_FEATURE_VARIANCE = 1e-200
+
+# Matrices ----------------------------------------------------------------------------------------
+
+# This many rank-one terms are added to a matrix in one product.
+BATCH_SIZE = 32
+
+# Linear experts ----------------------------------------------------------------------------------
+
+# Strengths of the ridge penalty, relative to the variance of the features and to 1 / n.
+RIDGE_STRENGTHS = (0.1, 10.0)
+
+# The ridge expert over the most recent examples of each class: their number, and its strength.
+RECENT_MEMORY = 20.0
+RECENT_STRENGTH = 10.0
+
+# Added to the diagonal of covariances, relative to the variance of the features: what rounding
+# could take away.
+JITTER = 1e-8
+
+# In the place of the variance of features that do not vary at all.
+SMALLEST_MEAN_VARIANCE = 1e-12
+
+# Eigenvalues below this part of the largest are rounding errors.
+EIGENVALUE_PRECISION = 1e-14
+
+# Prior precision of the Newton expert, for the bias and for each feature.
+NEWTON_BIAS_PRECISION = 1.0
+NEWTON_PRECISION = 1.5
+
+# How far a step of constant size goes towards its target.
+TRACKING_RATE = 0.2
+PAIRWISE_RATE = 0.15
+
+# Kernel experts ----------------------------------------------------------------------------------
+
+# Half of the landmarks are of each class, as soon as there are enough.
+N_LANDMARKS = 256
+
+# The first landmarks are chosen after this many examples, and anew whenever the number has doubled.
+FIRST_LANDMARKS = 4
+
+# Recent examples of each class that are kept to choose landmarks from.
+N_CANDIDATES = 512
+
+# Examples of each class whose distances set the widths of the kernels.
+N_WIDTH_SAMPLE = 100
+
+# The exponent of the Laplace kernel at the median distance; that of the Gaussian kernel is 1.
+LAPLACE_EXPONENT = 0.7
+
+# The relevance of a feature compares class histograms with this many bins.
+N_BINS = 8
+
+# No squared relevance is below this: every feature counts a little.
+SMALLEST_SQUARED_RELEVANCE = 0.02
+
+# Judge -------------------------------------------------------------------------------------------
+
+# A new example is compared with this many recent ones of the other class.
+N_COMPARED = 64
+
+# The shares of the experts are set by about this many examples.
+JUDGE_MEMORY = 2000
+
+# Scores closer than this count as a part of a win. So rounding, which makes equal scores differ,
+# decides nothing.
+NEAR_TIE = 1e-4
+
+# Shares are in proportion to exp(SHARPNESS · √n · win rate): win rates are known to about 1 / √n.
+SHARPNESS = 4.0
+
+# Change ------------------------------------------------------------------------------------------
+
+# The ranking breaks if the win rate over this many examples is this far below the long-run rate,
+# and that many examples of each class have been compared.
+DROP_MEMORY = 100
+LARGEST_DROP = 0.1
+MIN_COMPARED_OF_EACH = 32
+
+# The younger generation starts with this many recent examples.
+N_REPLAYED = 100
+
+# It is compared with the older one over this many examples, in which the two are mixed by their
+# win rates over the latest ones.
+TRIAL_LENGTH = 2000
+TRIAL_MEMORY = 300
+
+# Probabilities -----------------------------------------------------------------------------------
+
+# Before there are scores, each class counts as this many, with means -1/2 and 1/2.
+N_ASSUMED = 100
+ASSUMED_MEAN = 0.5
+ASSUMED_VARIANCE = 0.25
+
+# Class means and variances of the scores follow about this many examples of the class.
+SCORE_MEMORY = 300
+
+# The slope of balanced probabilities is that of the assumed scores for ever. The scores are on a
+# fixed scale, and a slope that moves would shuffle the order of examples far apart in time.
+BALANCED_SLOPE = 2.0 * ASSUMED_MEAN / ASSUMED_VARIANCE
+
+# The slope of empirical probabilities follows the scores within these bounds.
+FLATTEST_SLOPE = 1.0
+STEEPEST_SLOPE = 12.0
+SLOPE_MEMORY = 1000
+
+# No variance of the scores counts as smaller than this.
+SMALLEST_SCORE_VARIANCE = 1e-6
+
+# The share of positives follows about this many examples, and no share is closer to 0 or 1 than
+# the bound: after an example of a huge weight rounding leaves nothing of the other class.
+PRIOR_MEMORY = 1000
+SMALLEST_PRIOR = 1e-12

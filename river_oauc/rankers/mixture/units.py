@@ -1,0 +1,202 @@
+"""Features in units of their own recent deviation."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.rankers.mixture.constants import (
+    LARGEST_STANDARDIZED,
+    OUTLIER_DEVIATIONS,
+    SMALLEST_FEATURE_VARIANCE,
+    UNITS_MEMORY,
+)
+from river_oauc.state import State, StateReader
+
+
+class Units:
+    """Recent mean and deviation of each feature.
+
+    A standardised feature means the same whatever it is measured in, and after a scaler in front
+    has changed its range. Outliers are drawn in smoothly: no value is further than four units from
+    the mean. An unknown value (NaN) counts as the mean, and changes neither mean nor deviation.
+
+    An update costs O(p) time, and memory is 4p doubles for p features.
+
+    Parameters
+    ----------
+    size
+        Number p of features.
+
+    Attributes
+    ----------
+    mean
+        Recent mean of each feature.
+    factors
+        One over the recent deviation of each feature; 0 for a feature that does not vary.
+    fixed
+        Whether `update` changes nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.mixture.units import Units
+
+    >>> units = Units(size=2)
+    >>> for x in ([1.0, 7.0], [3.0, 7.0], [5.0, 7.0]):
+    ...     units.update(np.array(x))
+    >>> units.mean, units.factors
+    (array([3., 7.]), array([0.612, 0.   ]))
+    >>> units.standardize(np.array([5.0, 9.0])), units.standardize(np.array([np.nan, 7.0]))
+    (array([1.171, 0.   ]), array([0., 0.]))
+    >>> units.standardize(np.array([1e9, 7.0]))
+    array([4., 0.])
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.fixed = False
+        self._n_seen = 0
+        # The number of unknown values of each feature.
+        self._n_missing: FloatArray = np.zeros(size)
+        self._any_missing = False
+        self.mean: FloatArray = np.zeros(size)
+        self._variance: FloatArray = np.zeros(size)
+        self.factors: FloatArray = np.zeros(size)
+
+    @property
+    def n_varying(self) -> int:
+        """The number of features that vary."""
+        return int(np.count_nonzero(self.factors))
+
+    def update(self, x: FloatArray) -> None:
+        """Follow the vector `x`, unless the units are fixed."""
+        if self.fixed:
+            return
+        deviation = x - self.mean
+        scaled = deviation * self.factors
+        squared_norm = scaled.dot(scaled)
+        n_seen, n_missing = self._n_seen + 1, self._n_missing
+        rate: float | FloatArray = 1.0 / min(n_seen, UNITS_MEMORY)
+        if math.isnan(squared_norm) or self._any_missing:
+            known = ~np.isnan(deviation)
+            n_missing = n_missing + ~known
+            rate = known / np.clip(n_seen - n_missing, 1.0, UNITS_MEMORY)
+            deviation = np.where(known, deviation, 0.0)
+            scaled = deviation * self.factors
+        if not squared_norm <= OUTLIER_DEVIATIONS**2:
+            deviation /= np.maximum(np.abs(scaled) / OUTLIER_DEVIATIONS, 1.0)
+        step = rate * deviation
+        mean = self.mean + step
+        variance = (1.0 - rate) * (self._variance + step * deviation)
+        self._set(n_seen, n_missing, mean, variance)
+
+    def _set(
+        self, n_seen: int, n_missing: FloatArray, mean: FloatArray, variance: FloatArray
+    ) -> None:
+        # 1 / √variance, but 0 where the variance is.
+        factors = np.sqrt(variance) / (variance + SMALLEST_FEATURE_VARIANCE)
+        any_missing = n_missing is not self._n_missing and bool(n_missing.any())
+        self._any_missing = self._any_missing or any_missing
+        self._n_seen, self._n_missing = n_seen, n_missing
+        self.mean, self._variance, self.factors = mean, variance, factors
+
+    def standardize(self, x: FloatArray) -> FloatArray:
+        """Return a vector, or the rows of a matrix, in these units."""
+        z = (x - self.mean) * self.factors
+        scaled = z * (1.0 / LARGEST_STANDARDIZED)
+        z /= np.sqrt(1.0 + scaled * scaled)
+        # One product finds a NaN at a fraction of the cost of looking for it.
+        if math.isnan(np.vdot(z, z)):
+            z[np.isnan(z)] = 0.0
+        return z
+
+    def merge(self, other: Units) -> None:
+        """Add what the units of another part of the stream remember."""
+        n, n_other = self._n_remembered, other._n_remembered
+        share = n_other / np.maximum(n + n_other, 1.0)
+        gap = other.mean - self.mean
+        variance = self._variance + share * (other._variance - self._variance)
+        variance += share * (1.0 - share) * gap * gap
+        self._set(
+            self._n_seen + other._n_seen,
+            self._n_missing + other._n_missing,
+            self.mean + share * gap,
+            variance,
+        )
+
+    @property
+    def _n_remembered(self) -> FloatArray:
+        n: FloatArray = np.minimum(self._n_seen - self._n_missing, UNITS_MEMORY)
+        return n
+
+    def fix(self, n_seen: int, n_known: FloatArray, mean: FloatArray, variance: FloatArray) -> None:
+        """Stop following the stream.
+
+        The given counts are those of the stream. Its means and variances replace those of features
+        that have not varied here.
+        """
+        constant = self._variance == 0.0
+        self._set(
+            n_seen,
+            n_seen - n_known,
+            np.where(constant, mean, self.mean),
+            np.where(constant, variance, self._variance),
+        )
+        self.fixed = True
+
+    def same_as(self, other: Units) -> bool:
+        """Return whether both standardise vectors alike."""
+        return np.array_equal(self.mean, other.mean) and np.array_equal(self.factors, other.factors)
+
+    def change_to(self, new: Units) -> tuple[FloatArray, FloatArray]:
+        """Return the factors and shifts that bring a standardised vector to new units.
+
+        They are exact to first order about the old mean; further away, values are drawn in.
+        """
+        shift = (self.mean - new.mean) * new.factors
+        varies = (self.factors > 0.0) & (new.factors > 0.0)
+        # A feature that does not vary is 0, or does not count.
+        scale = np.where(varies, new.factors / np.where(varies, self.factors, 1.0), 1.0)
+        drawn_in = 1.0 / np.sqrt(1.0 + (shift / LARGEST_STANDARDIZED) ** 2)
+        return scale * drawn_in**3, shift * drawn_in
+
+    def reindexed(self, positions: IntArray, size: int) -> Units:
+        """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
+        moved = Units(size)
+        moved.fixed = self.fixed
+        moved._set(
+            self._n_seen,
+            reindexed(self._n_missing, positions, size),
+            reindexed(self.mean, positions, size),
+            reindexed(self._variance, positions, size),
+        )
+        return moved
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        return {
+            "fixed": self.fixed,
+            "n_seen": self._n_seen,
+            "n_missing": self._n_missing.copy(),
+            "mean": self.mean.copy(),
+            "variance": self._variance.copy(),
+        }
+
+    @classmethod
+    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
+        """Return the units with this state."""
+        units = cls(size)
+        units.fixed = reader.flag("fixed")
+        n_seen = reader.count("n_seen")
+        units._set(
+            n_seen,
+            reader.array("n_missing", size, minimum=0.0, maximum=n_seen),
+            reader.array("mean", size),
+            reader.array("variance", size, minimum=0.0),
+        )
+        reader.finish()
+        return units

@@ -1,0 +1,129 @@
+"""Count, mean and covariance of the examples of a class."""
+
+from __future__ import annotations
+
+import math
+import typing
+
+import numpy as np
+
+from river_oauc.limits import MAX_SQUARED_NORM
+from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.state import State, StateReader, pack_symmetric
+
+
+class Moments:
+    """Weighted count, mean and covariance of a stream of vectors.
+
+    Welford's recursion on the scatter matrix, which is the covariance times the count: the mean is
+    subtracted before anything is squared, so a large offset costs no digits. The textbook recursion
+    on second moments loses all of them at an offset of 1e8.
+
+    An update costs O(p²) time for p features, and memory is p² + p doubles.
+
+    Parameters
+    ----------
+    size
+        Length p of the vectors.
+
+    Attributes
+    ----------
+    n
+        Total weight of the vectors; their number, if all weights are 1.
+    mean
+        Their mean; zeros before the first one.
+    scatter
+        Sum of the weighted outer products of their deviations from the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.moments import Moments
+
+    >>> moments = Moments(size=2)
+    >>> for x in ([1.0, 2.0], [3.0, 2.0], [5.0, 8.0]):
+    ...     moments.update(np.array(x))
+    >>> moments.n, moments.mean
+    (3.0, array([3., 4.]))
+    >>> moments.covariance
+    array([[2.667, 4.   ],
+           [4.   , 8.   ]])
+
+    Moments of two parts of a stream add up to those of the whole.
+
+    >>> other = Moments(size=2)
+    >>> other.update(np.array([7.0, 0.0]))
+    >>> moments.merge(other)
+    >>> moments.mean
+    array([4., 3.])
+
+    References
+    ----------
+    [^1]: Welford, B.P., 1962. Note on a method for calculating corrected sums of squares and
+        products. Technometrics, 4(3), pp.419-420.
+    [^2]: Chan, T.F., Golub, G.H. and LeVeque, R.J., 1983. Algorithms for computing the sample
+        variance: Analysis and recommendations. The American Statistician, 37(3), pp.242-247.
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.n = 0.0
+        self.mean: FloatArray = np.zeros(size)
+        self.scatter: FloatArray = np.zeros((size, size))
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The covariance matrix, divided by `n` and not by `n - 1`; zeros before the first one."""
+        return self.scatter / (self.n or 1.0)
+
+    def covariance_dot(self, v: FloatArray) -> FloatArray:
+        """Return the covariance times a vector."""
+        product: FloatArray = self.scatter.dot(v)
+        return product / (self.n or 1.0)
+
+    def update(self, x: FloatArray, w: float = 1.0) -> None:
+        """Add the vector `x` with weight `w` > 0."""
+        n = self.n + w
+        deviation = x - self.mean
+        mean = self.mean + (w / n) * deviation
+        self.scatter += _outer_square(w * (self.n / n), deviation)
+        self.n, self.mean = n, mean
+
+    def merge(self, other: Moments) -> None:
+        """Add the vectors of another part of the stream."""
+        if other.n:
+            n = self.n + other.n
+            gap = other.mean - self.mean
+            self.scatter += other.scatter + _outer_square(other.n * (self.n / n), gap)
+            self.n, self.mean = n, self.mean + (other.n / n) * gap
+
+    def reindexed(self, positions: IntArray, size: int) -> Moments:
+        """Return a copy in which feature i stands at `positions[i]`."""
+        moved = Moments(size)
+        moved.n = self.n
+        moved.mean = reindexed(self.mean, positions, size)
+        columns = reindexed(self.scatter, positions, size).T
+        moved.scatter = reindexed(columns, positions, size).T
+        return moved
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        return {"n": self.n, "mean": self.mean.copy(), "scatter": pack_symmetric(self.scatter)}
+
+    @classmethod
+    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
+        """Return the moments with this state."""
+        moments = cls(size)
+        moments.n = reader.total_weight("n")
+        moments.mean = reader.vector("mean", size)
+        # No covariance is larger than the largest square, but for rounding.
+        bound = 2.0 * moments.n * MAX_SQUARED_NORM
+        moments.scatter = reader.symmetric("scatter", size, minimum=-bound, maximum=bound)
+        reader.finish()
+        return moments
+
+
+def _outer_square(factor: float, x: FloatArray) -> FloatArray:
+    """Return `factor · x xᵀ`, symmetric to the last bit."""
+    scaled = math.sqrt(factor) * x
+    return scaled[:, np.newaxis] * scaled

@@ -1,1 +1,0 @@
-"""What is remembered of a stream: moments, units, samples."""

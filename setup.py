@@ -1,0 +1,42 @@
+"""Compiled twins of the hot code, built where there is a C compiler.
+
+With `RIVER_OAUC_COMPILED=1` a failed compilation is an error; with `0` nothing is compiled.
+"""
+
+import os
+import pathlib
+import sys
+
+from setuptools import Extension, setup
+
+DIRECTIVES = {
+    "language_level": "3",
+    # Sizes are checked where arrays enter.
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+}
+
+
+def extensions():
+    wanted = os.environ.get("RIVER_OAUC_COMPILED")
+    if wanted == "0":
+        return []
+    import numpy as np
+    from Cython.Build import cythonize
+
+    modules = [
+        Extension(
+            ".".join(path.with_suffix("").parts),
+            [str(path)],
+            include_dirs=[np.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            extra_compile_args=["/O2"] if sys.platform == "win32" else ["-O3", "-g0"],
+            optional=wanted != "1",
+        )
+        for path in sorted(pathlib.Path("river_oauc/_compiled").glob("*.pyx"))
+    ]
+    return cythonize(modules, compiler_directives=DIRECTIVES, build_dir="build/cython")
+
+
+setup(ext_modules=extensions())

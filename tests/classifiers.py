@@ -1,0 +1,158 @@
+"""What the tests of all classifiers share: the cases, a stream, and ways to compare models."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import math
+import pickle
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_oauc
+from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc.classifier import OnlineAUCClassifier
+
+CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
+    getattr(river_oauc, name)
+    for name in river_oauc.__all__
+    if inspect.isclass(getattr(river_oauc, name))
+]
+# For these None and NaN mean unknown. For the others they are refused in learning, and NaN is an
+# absent feature in prediction.
+TAKE_MISSING = (AutoOAUCM, AutoOKAUCM)
+# For these strings are categories.
+TAKE_STRINGS = (SparseOAUCM,)
+
+Factory = Callable[[], OnlineAUCClassifier]
+Example = tuple[dict[Any, Any], bool]
+
+
+def make_case(cls: type[OnlineAUCClassifier], index: int = 0, **params: Any) -> OnlineAUCClassifier:
+    """Return a classifier with one of the parameter sets that its class offers, and a seed."""
+    params = next(itertools.islice(cls._unit_test_params(), index, None)) | params
+    if "seed" in inspect.signature(cls).parameters:
+        params = {"seed": 42} | params
+    return cls(**params)
+
+
+def make_small(cls: type[OnlineAUCClassifier], **params: Any) -> OnlineAUCClassifier:
+    """Return a classifier with small budgets, so that examples are soon given up."""
+    known = inspect.signature(cls).parameters
+    small = {"budget": 3, "buffer_size": 3, "seed": 1} | params
+    return cls(**{name: value for name, value in small.items() if name in known})
+
+
+CASES: dict[str, Factory] = {
+    f"{cls.__name__}-{index}": functools.partial(make_case, cls, index)
+    for cls in CLASSIFIERS
+    for index, _ in enumerate(cls._unit_test_params())
+}
+
+each_case = pytest.mark.parametrize("make", CASES.values(), ids=CASES)
+each_class = pytest.mark.parametrize("cls", CLASSIFIERS, ids=lambda cls: cls.__name__)
+# One classifier for each way of encoding records. No classifier overrides what the base class does
+# with inputs, so the many kinds of input are tried on these only.
+ENCODINGS = {
+    "dense": functools.partial(make_case, river_oauc.OAUCM),
+    "dense with missing values": functools.partial(make_case, AutoOAUCM),
+    "sparse": functools.partial(make_case, SparseOAUCM),
+}
+each_encoding = pytest.mark.parametrize("make", ENCODINGS.values(), ids=ENCODINGS)
+
+
+def make_stream(n: int, n_features: int = 4, seed: int = 1) -> list[Example]:
+    """Return examples of which about a third are positive, and can be ranked, but not perfectly."""
+    rng = random.Random(seed)
+    examples = []
+    for _ in range(n):
+        x = {f"x{j}": rng.gauss(0, 1) for j in range(n_features)}
+        examples.append((x, sum(x.values()) + rng.gauss(0, 1) > 0.5 * n_features**0.5))
+    return examples
+
+
+STREAM = make_stream(60)
+PROBES = [x for x, _ in make_stream(20, seed=2)]
+
+
+def learn(model: Any, stream: Iterable[Example]) -> Any:
+    for x, y in stream:
+        model.learn_one(x, y)
+    return model
+
+
+def models_at_all_stages(make: Factory) -> Iterator[OnlineAUCClassifier]:
+    """Yield a model that has learned nothing, one class, and both classes."""
+    for examples in ([], [(x, y) for x, y in STREAM if not y], STREAM):
+        yield learn(make(), examples)
+
+
+def scores(model: Any, probes: Iterable[dict[Any, Any]] = PROBES) -> list[float]:
+    return [model.score_one(x) for x in probes]
+
+
+def assert_close(actual: list[float], expected: list[float], tolerance: float = 1e-9) -> None:
+    """Check that scores are equal up to rounding, on the scale of the largest."""
+    scale = max(map(abs, expected))
+    assert scale > 0
+    assert actual == pytest.approx(expected, rel=tolerance, abs=tolerance * scale)
+
+
+def plain(value: Any) -> Any:
+    """Return data in a form that is equal only if every bit is."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, dict):
+        return [(plain(key), plain(item)) for key, item in value.items()]
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, int | str | bytes | type(None) | type):
+        return value
+    return type(value), plain(getattr(value, "__dict__", repr(value)))
+
+
+def learned_state(model: OnlineAUCClassifier) -> Any:
+    """Return what a model has learned, without the name of the labels, which only frames have."""
+    state = model.__getstate__()
+    return plain([state["encoder"], state["ranker"]])
+
+
+def state(model: OnlineAUCClassifier) -> Any:
+    return plain(model.__getstate__())
+
+
+def numbers_in(value: Any) -> Iterator[float]:
+    """Yield every number in plain data, but for NaN in stored examples."""
+    if isinstance(value, np.ndarray):
+        yield from value.ravel().tolist()
+    elif isinstance(value, float):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from numbers_in(item)
+
+
+def assert_finite(model: OnlineAUCClassifier) -> None:
+    """Check that every number in a model is finite; stored examples may have unknown values."""
+    allowed = math.isnan if isinstance(model, TAKE_MISSING) else lambda number: False
+    numbers = numbers_in(model.__getstate__()["ranker"])
+    assert all(math.isfinite(number) or allowed(number) for number in numbers)
+
+
+def assert_unharmed(model: OnlineAUCClassifier) -> None:
+    """Check that a model can be pickled, unpickled, merged, continued, and predicts."""
+    again = pickle.loads(pickle.dumps(model))
+    assert learned_state(again) == learned_state(model)
+    merged = again + learn(model.clone(), STREAM)
+    for one in (model, again, merged):
+        for x, y in STREAM[:5]:
+            assert 0.0 <= one.predict_proba_one(x)[True] <= 1.0
+            one.learn_one(x, y)
+        assert math.isfinite(one.score_one({**PROBES[0], "never seen": 1.0}))
