@@ -19,7 +19,7 @@ from river_oauc.encoding.labels import parse_label, parse_weight
 from river_oauc.encoding.values import Record
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_choice
-from river_oauc.rankers.base import FloatArray, LearningRanker, Ranker
+from river_oauc.rankers.base import FloatArray, LearningRanker, Ranker, ReentranceError
 from river_oauc.rankers.calibration import probability
 from river_oauc.state import State, StateReader
 
@@ -144,6 +144,9 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         encoder.extend(names)
         try:
             yield
+        except ReentranceError:
+            # Another example has been learned meanwhile, perhaps with the same names.
+            raise
         except Exception:
             encoder.truncate(n_names, max(size, self._ranker.n_features))
             raise

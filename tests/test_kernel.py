@@ -786,18 +786,19 @@ def test_a_kernel_may_reuse_its_result_and_reshape_its_arguments(cls):
 @pytest.mark.parametrize("call", ["learn_one", "score_one"])
 def test_a_kernel_must_not_make_the_model_learn(cls, n, call):
     model, expected = hooked_model(cls, n), hooked_model(cls, n)
-    inner = {"x0": 0.7, "x1": 0.1}
+    inner = [({"x0": 0.7, "x1": 0.1 * i, "new": 1.0}, i % 2 == 0) for i in range(20)]
 
     def hook(x, vectors, result):
-        for late in range(20):
-            model.learn_one({**inner, "x1": 0.1 * late}, late % 2 == 0)
-        return result
+        for example in inner:
+            model.learn_one(*example)
+        # Whatever happens to the outer example, the inner ones have been learned.
+        raise ZeroDivisionError
 
     Hooked.hook = hook
     with pytest.raises(RuntimeError, match="must call learn_one"):
-        getattr(model, call)({"x0": 0.123, "x1": 0.5}, *([True] if call == "learn_one" else []))
-    for late in range(20):
-        expected.learn_one({**inner, "x1": 0.1 * late}, late % 2 == 0)
+        getattr(model, call)({"x0": 0.123, "new": 0.5}, *([True] if call == "learn_one" else []))
+    for example in inner:
+        expected.learn_one(*example)
     assert state(model) == state(expected)
     assert_unharmed(model)
 

@@ -12,7 +12,8 @@ import numpy as np
 from river_oauc.kernels import RBF, Linear, Polynomial, similarities, squared_norm
 from river_oauc.limits import MAX_COEFFICIENT, MAX_SQUARED_NORM, divergence_error
 from river_oauc.parameters import step_size
-from river_oauc.rankers.kernel import ROUNDING, reentrance_error
+from river_oauc.rankers.base import ReentranceError
+from river_oauc.rankers.kernel import ROUNDING
 from river_oauc.rankers.support_vectors import SMALLEST_SQUARED_NORM, TIE
 from river_oauc.rankers.width import is_time_to_choose
 from river_oauc.state import StateReader, pack_symmetric, unpack_symmetric
@@ -192,8 +193,10 @@ cdef class _KernelRanker:
         if not (self.kind != USER_KERNEL and self._compute_row(values)):
             # This calls the kernel in Python, and explains what is wrong with its values.
             statistics = self.statistics
-            result = similarities(self.kernel, x, np.asarray(self.vectors)[:n])
-            self._check_unchanged(statistics)
+            try:
+                result = similarities(self.kernel, x, np.asarray(self.vectors)[:n])
+            finally:
+                self._check_unchanged(statistics)
             for slot in range(min(n, result.shape[0])):
                 self.row[slot] = result[slot]
         memcpy(&self.last_x[0], &values[0], self.size * sizeof(double))
@@ -217,7 +220,7 @@ cdef class _KernelRanker:
 
     cdef int _check_unchanged(self, statistics) except -1:
         if self.statistics is not statistics:
-            raise reentrance_error()
+            raise ReentranceError
         return 0
 
     def learn(self, x not None, bint positive, double weight):
@@ -229,10 +232,14 @@ cdef class _KernelRanker:
             return
         # Code of the user comes first: the kernel and the learning rate.
         statistics = self.statistics
-        cdef double norm = 1.0 if self.kind == RBF_KERNEL else squared_norm(self.kernel, x)
-        cdef double eta = self._eta()
-        self._find_row(x, values)
-        self._check_unchanged(statistics)
+        cdef double norm = 1.0, eta
+        try:
+            if self.kind != RBF_KERNEL:
+                norm = squared_norm(self.kernel, x)
+            eta = self._eta()
+            self._find_row(x, values)
+        finally:
+            self._check_unchanged(statistics)
         cdef double score = dot(&self.coefficients[0], &self.row[0], self.n_slots)
         cdef double coefficient = self._step(eta, score, positive, weight)
         cdef double[::1] new = self.new_coefficients
@@ -252,7 +259,7 @@ cdef class _KernelRanker:
                 removed = min(n_own, self.rng.randrange(updated.classes[positive].n))
         # A signal handler may have used the model meanwhile.
         if self.statistics is not statistics or not self._has_row_of(values):
-            raise reentrance_error()
+            raise ReentranceError
 
         # From here on, no Python code runs.
         self.statistics = updated
@@ -277,8 +284,10 @@ cdef class _KernelRanker:
     cdef int _learn_in_numpy(self, x, bint positive, double weight) except -1:
         statistics = self.statistics
         ranker = self._numpy_ranker()
-        ranker.learn(np.asarray(x), positive, weight)
-        self._check_unchanged(statistics)
+        try:
+            ranker.learn(np.asarray(x), positive, weight)
+        finally:
+            self._check_unchanged(statistics)
         return self._load(ranker)
 
     cdef double _step(

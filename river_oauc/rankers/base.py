@@ -18,6 +18,16 @@ SparseExample = tuple[IntArray, FloatArray]
 Example = typing.TypeVar("Example", contravariant=True)
 
 
+class ReentranceError(RuntimeError):
+    """Code of the user, which a ranker has called while it learned, has made it learn."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the model has changed while its kernel or its learning rate was computed: neither of "
+            "them must call learn_one or learn_many"
+        )
+
+
 class LearningRanker(typing.Protocol[Example]):
     """Score examples, learn from them, and give the state away.
 

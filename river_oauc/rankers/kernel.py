@@ -14,7 +14,13 @@ from river_oauc.kernels import RBF, Kernel, squared_norm
 from river_oauc.limits import MAX_COEFFICIENT, MAX_SQUARED_NORM, divergence_error
 from river_oauc.parameters import LearningRate, step_size
 from river_oauc.rankers import losses
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed, share_of_other
+from river_oauc.rankers.base import (
+    FloatArray,
+    IntArray,
+    ReentranceError,
+    reindexed,
+    share_of_other,
+)
 from river_oauc.rankers.samples import draw_from_both, newest_of_both
 from river_oauc.rankers.score_statistics import ScoreStatistics
 from river_oauc.rankers.support import SupportSet
@@ -107,25 +113,29 @@ class KernelRanker(abc.ABC):
         if self._last_row is not None and self._last_row[0] == key:
             return self._last_row[1]
         statistics = self.statistics
-        row = support.row(x)
-        self._check_unchanged(statistics)
+        try:
+            row = support.row(x)
+        finally:
+            self._check_unchanged(statistics)
         self._last_row = key, row
         return row
 
     def _check_unchanged(self, statistics: ScoreStatistics) -> None:
-        """Raise a RuntimeError if code of the user has called `learn` meanwhile."""
+        """Raise a ReentranceError if code of the user has called `learn` meanwhile."""
         if self.statistics is not statistics:
-            raise reentrance_error()
+            raise ReentranceError
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
         statistics, n_before = self.statistics, self.n_stored
         n_stored = n_before
         support = self.support.with_features(len(x))
-        row = self._row(support, x)
-        norm = squared_norm(support.kernel, x)
-        score = float(support.coefficients.dot(row))
-        coefficients, coefficient = self._step(support, row, score, positive, weight)
-        self._check_unchanged(statistics)
+        try:
+            row = self._row(support, x)
+            norm = squared_norm(support.kernel, x)
+            score = float(support.coefficients.dot(row))
+            coefficients, coefficient = self._step(support, row, score, positive, weight)
+        finally:
+            self._check_unchanged(statistics)
         # Unlike `dot`, `vdot` does not warn of an overflow.
         squared_length = np.vdot(coefficients, coefficients) + coefficient * coefficient
         if not squared_length <= MAX_SQUARED_NORM:
@@ -303,11 +313,3 @@ def _height(score: float, level: float, coefficients: FloatArray, row: FloatArra
     height = score - level
     scale = float(np.vdot(coefficients, coefficients) * np.vdot(row, row))
     return height if height * height > ROUNDING**2 * scale else 0.0
-
-
-def reentrance_error() -> RuntimeError:
-    """Return the error for a kernel or a learning rate that makes the model learn."""
-    return RuntimeError(
-        "the model has changed while its kernel or its learning rate was computed: neither of them "
-        "must call learn_one or learn_many"
-    )
