@@ -27,8 +27,7 @@ if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
 
-# The format of states and pickles. It grows by one whenever an older state can no longer be read as
-# it is; `__setstate__` then translates the older formats.
+# The format of states and pickles. It grows by one whenever older states can no longer be read.
 FORMAT = 2
 
 
@@ -148,6 +147,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             # Another example has been learned meanwhile, perhaps with the same names.
             raise
         except Exception:
+            # The ranker is larger if it has failed after it has grown, for lack of memory. Ctrl-C is
+            # not an Exception: it leaves the new names, which does no harm.
             encoder.truncate(n_names, max(size, self._ranker.n_features))
             raise
 
@@ -337,7 +338,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         encoder.set_state(reader.reader("encoder"))
         ranker.set_state(reader.reader("ranker"))
         reader.finish()
-        # An interrupt may have come after the encoder has grown and before the ranker has.
+        # An interrupt may have come after the encoder has grown, which is by an eighth or to the
+        # number of its names, and before the ranker has. Much more would only waste memory.
         largest = 2 * max(8, len(encoder), ranker.n_features)
         if not ranker.n_features <= encoder.size <= largest:
             raise reader.error(

@@ -29,7 +29,7 @@ Name = base.typing.FeatureName
 
 
 class Vectorizer:
-    """Map feature dicts to arrays of one fixed length.
+    """Map feature dicts to arrays in which every feature has a fixed position.
 
     A feature gets the next free position when it is first learned, and keeps it for ever. Names may
     be any hashable and are never sorted. An absent feature is 0. Once features have begun to arrive

@@ -69,7 +69,8 @@ class LinearRanker:
             direction = x - opposite.mean
             cov_w = opposite.covariance_dot(w)
             margin, variance = y * float(w.dot(direction)), max(float(w.dot(cov_w)), 0.0)
-            # Φ and 1 / (2r) for ψ_M.
+            # For ψ_M these are Φ = (1 + b/r) / 2 and 1 / (2r), with b = 1 - margin and
+            # r = √(b² + variance).
             pull, spread = self._gradient(margin, variance)
             eta = step_size(self.l2, self.lr, t)
             shrink, pull, spread = 1.0 - eta * self.l2, eta * weight * pull, eta * weight * spread
@@ -82,6 +83,7 @@ class LinearRanker:
             if not np.vdot(w, w) <= MAX_SQUARED_NORM:
                 raise divergence_error()
         self.t, self.weights, self.moments = t, w, moments
+        # An interrupt here would leave the example out of the moments, and everything consistent.
         own.update(x, weight)
         if opposite.n:
             self._calibrate(y, opposite)
