@@ -147,8 +147,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             # Another example has been learned meanwhile, perhaps with the same names.
             raise
         except Exception:
-            # The ranker is larger if it has failed after it has grown, for lack of memory. Ctrl-C is
-            # not an Exception: it leaves the new names, which does no harm.
+            # The ranker is larger if it has failed after it has grown, for lack of memory. Ctrl-C
+            # is not an Exception: it leaves the new names, which does no harm.
             encoder.truncate(n_names, max(size, self._ranker.n_features))
             raise
 

@@ -1,8 +1,8 @@
 """The state of a model as plain data, checked when it is read.
 
-A state is a nested dict of numbers, strings, lists, numpy arrays, and names of features. Pickles, copies and merged
-models all carry it. The owner of a part of a model writes it with `get_state` and reads it back
-through a `StateReader`, which refuses everything that the owner could not work with.
+A state is a nested dict of numbers, strings, lists, numpy arrays, and names of features. Pickles,
+copies and merged models all carry it. The owner of a part of a model writes it with `get_state` and
+reads it back through a `StateReader`, which refuses everything that the owner could not work with.
 """
 
 from __future__ import annotations
