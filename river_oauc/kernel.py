@@ -105,7 +105,7 @@ class OKAUCM(_OKAUCClassifier):
     A step costs O(B p + B²) time for B stored examples of p features, and memory is B p + B²
     doubles, whatever the length of the stream. With 100 examples of each class and 30 features,
     it takes about twice as long as river's logistic regression to score and learn an example, and
-    seven times as long without compiled code.
+    eight times as long without compiled code.
 
     Two models merge: `a += b` or `a + b` stands for both parts of the stream. The score is the
     average of both scores, weighted by what each model knows of the rarer class. Of the examples

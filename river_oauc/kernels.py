@@ -169,7 +169,7 @@ def similarities(kernel: Kernel, x: FloatArray, vectors: FloatArray) -> FloatArr
     result = kernel(_read_only(x), _read_only(vectors))
     try:
         row = np.array(result)
-        if row.dtype != np.float64:
+        if row.dtype.char != "d":
             row = row.astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise ValueError(

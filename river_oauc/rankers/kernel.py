@@ -311,5 +311,5 @@ class OKAUCRanker(KernelRanker):
 def _height(score: float, level: float, coefficients: FloatArray, row: FloatArray) -> float:
     """Return how far a score is above a level; 0 if the difference may be rounding."""
     height = score - level
-    scale = float(np.vdot(coefficients, coefficients) * np.vdot(row, row))
+    scale = float(coefficients.dot(coefficients) * row.dot(row))
     return height if height * height > ROUNDING**2 * scale else 0.0

@@ -102,8 +102,9 @@ class Moments:
         moved = Moments(size)
         moved.n = self.n
         moved.mean = reindexed(self.mean, positions, size)
-        columns = reindexed(self.scatter, positions, size).T
-        moved.scatter = reindexed(columns, positions, size).T
+        columns = reindexed(self.scatter, positions, size)
+        # A copy by rows, whose products round as those of any other copy.
+        moved.scatter = reindexed(columns.T, positions, size)
         return moved
 
     def get_state(self) -> State:

@@ -165,7 +165,7 @@ def pass_on(
     before = coefficients[slot]
     coefficients[slot] += share * coefficient
     # If the coefficients became too large, no later example could be learned.
-    if not np.vdot(coefficients, coefficients) <= MAX_SQUARED_NORM:
+    if not coefficients.dot(coefficients) <= MAX_SQUARED_NORM:
         coefficients[slot] = before
 
 
