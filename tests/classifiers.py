@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 import itertools
 import math
@@ -118,14 +119,19 @@ def plain(value: Any) -> Any:
     return type(value), plain(getattr(value, "__dict__", repr(value)))
 
 
-def learned_state(model: OnlineAUCClassifier) -> Any:
+def learned_state(model: OnlineAUCClassifier) -> str:
     """Return what a model has learned, without the name of the labels, which only frames have."""
     state = model.__getstate__()
-    return plain([state["encoder"], state["ranker"]])
+    return digest([state["encoder"], state["ranker"]])
 
 
-def state(model: OnlineAUCClassifier) -> Any:
-    return plain(model.__getstate__())
+def state(model: OnlineAUCClassifier) -> str:
+    return digest(model.__getstate__())
+
+
+def digest(value: Any) -> str:
+    """Return a hash of plain data: pytest takes minutes to show how two large states differ."""
+    return hashlib.sha256(repr(plain(value)).encode()).hexdigest()
 
 
 def numbers_in(value: Any) -> Iterator[float]:
