@@ -21,11 +21,13 @@ def _commands() -> Iterable[tuple[str, Command, str]]:
     # Imported here because they need the extra.
     from benchmarks import distributed, merging, speed
     from benchmarks.paper import command as tables
+    from benchmarks.records import command as records
     from benchmarks.streams import command as streams
 
     return (
         ("tables", tables, "the paper's tables, computed here, beside the paper's figures"),
         ("streams", streams, "learners on real streams and on the benchmark sets as streams"),
+        ("records", records, "learners on raw records, and LightGBM retrained on the past"),
         ("merging", merging, "AUC after learning shards separately and merging the models"),
         ("speed", speed, "time per example of each learner"),
         ("distributed", distributed, "learning a table with two processes and with one"),

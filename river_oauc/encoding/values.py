@@ -59,15 +59,20 @@ def problem_with(value: typing.Any, nan_allowed: bool = False) -> str | None:
     return None
 
 
+def record_type_error(x: typing.Any) -> ValueError:
+    """Return the error for something that is no record at all."""
+    return ValueError(
+        f"the features are {short_repr(x)}, a {type(x).__name__}: they must be a dict of names "
+        "and values; the rows of a data frame go to learn_many and predict_proba_many"
+    )
+
+
 def record_error(
     x: typing.Any, nan_allowed: bool = False, none_allowed: bool = False, str_allowed: bool = False
 ) -> ValueError:
     """Return the error that names the feature because of which a record is refused."""
     if not isinstance(x, Mapping):
-        return ValueError(
-            f"the features are {short_repr(x)}, a {type(x).__name__}: they must be a dict of names "
-            "and values; the rows of a data frame go to learn_many and predict_proba_many"
-        )
+        return record_type_error(x)
     for name, value in x.items():
         if (none_allowed and value is None) or (str_allowed and isinstance(value, str)):
             continue

@@ -1,0 +1,1 @@
+"""Learners on raw records, as they were published."""

@@ -1,0 +1,180 @@
+"""What the values of a raw record mean: numbers, categories, times, or unknown."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+import typing
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+from river import base
+
+from river_oauc.encoding.values import Record, record_type_error
+from river_oauc.limits import MAX_NORM, short_repr
+
+Name = base.typing.FeatureName
+
+# Days are counted from here.
+_EPOCH = datetime.datetime(1970, 1, 1)
+_SECOND, _NUMPY_SECOND = datetime.timedelta(seconds=1), np.timedelta64(1, "s")
+
+# Containers, some of which are hashable. None of them is one value.
+_CONTAINERS = (Mapping, list, tuple, set, frozenset, np.ndarray)
+
+
+class Value(typing.NamedTuple):
+    """A value as a number and as a category.
+
+    Parameters
+    ----------
+    number
+        NaN if the value is no number.
+    category
+        None if the value is no category.
+
+    """
+
+    number: float
+    category: Hashable
+
+
+UNKNOWN = Value(math.nan, None)
+
+
+def read_record(record: Record) -> dict[Name, Value]:
+    """Return the values of a record, with the parts of times as features of their own.
+
+    A feature whose value is unknown is left out: None, NaN, NaT and NA say as much as no key at
+    all. A ValueError names a feature whose value is refused.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from river_oauc.encoding.kinds import read_record
+
+    >>> for name, value in read_record(
+    ...     {"amount": 12.5, "n": 3, "country": "FR", "new": True, "device": None}
+    ... ).items():
+    ...     print(name, value)
+    amount Value(number=12.5, category=None)
+    n Value(number=3.0, category=3)
+    country Value(number=nan, category='FR')
+    new Value(number=1.0, category=None)
+
+    >>> list(read_record({"when": datetime.datetime(2024, 2, 29, 18, 30)}))
+    [('when', 'hour'), ('when', 'weekday'), ('when', 'day')]
+
+    """
+    if not isinstance(record, Mapping):
+        raise record_type_error(record)
+    values: dict[Name, Value] = {}
+    # A copy: another thread may change the record meanwhile.
+    for name, value in dict(record).items():
+        if isinstance(value, datetime.date | np.datetime64):
+            values |= {(name, part): read for part, read in time_parts(value).items()}
+        else:
+            read = read_value(name, value)
+            if read is not UNKNOWN:
+                values[name] = read
+    return values
+
+
+def read_value(name: Name, value: typing.Any) -> Value:
+    """Return a value that is no time as a number and as a category, or raise a ValueError."""
+    if isinstance(value, str | bytes):
+        return Value(math.nan, value)
+    if is_unknown(value):
+        return UNKNOWN
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        value = value / (_SECOND if isinstance(value, datetime.timedelta) else _NUMPY_SECOND)
+    if isinstance(value, numbers.Number | np.generic):
+        return _read_number(name, value)
+    if isinstance(value, _CONTAINERS) or not isinstance(value, Hashable):
+        raise ValueError(
+            f"feature {short_repr(name)} is {short_repr(value)}, a {type(value).__name__}: give "
+            "each of its elements a name of its own, such as 'items_0', 'items_1', ..."
+        )
+    return Value(math.nan, value)
+
+
+def _read_number(name: Name, value: typing.Any) -> Value:
+    try:
+        # numpy would drop the imaginary part with no more than a warning.
+        if isinstance(value, complex | np.complexfloating):
+            raise TypeError
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"feature {short_repr(name)} is {short_repr(value)}, a {type(value).__name__}: it must "
+            "be a real number, a string or another category"
+        ) from None
+    if not abs(number) <= MAX_NORM:
+        raise ValueError(
+            f"feature {short_repr(name)} is {number:g}: numbers must be within ±{MAX_NORM:g}; "
+            "clip it, or leave it out"
+        )
+    if isinstance(value, bool | np.bool_) or not number.is_integer():
+        return Value(number, None)
+    # Exactly: ids may be longer than the 53 bits of a double.
+    return Value(number, int(value))
+
+
+def is_unknown(value: typing.Any) -> bool:
+    """Return whether a value is None, NaN, NaT or NA.
+
+    Examples
+    --------
+    >>> from river_oauc.encoding.kinds import is_unknown
+    >>> [is_unknown(value) for value in (None, float("nan"), 0.0, "")]
+    [True, True, False, False]
+
+    """
+    if value is None:
+        return True
+    try:
+        # NaN and NaT differ from themselves; whether NA does, is NA.
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def time_parts(value: datetime.date | np.datetime64) -> dict[str, Value]:
+    """Return hour, weekday (Monday is 0) and day since 1970 of a time; nothing for NaT.
+
+    The hour is that of the value's own time zone. A date without a time has no hour.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from river_oauc.encoding.kinds import time_parts
+    >>> for part, value in time_parts(datetime.datetime(1970, 1, 4, 18, 30)).items():
+    ...     print(part, value)
+    hour Value(number=18.5, category=18)
+    weekday Value(number=6.0, category=6)
+    day Value(number=3.77, category=None)
+    >>> list(time_parts(datetime.date(1970, 1, 4)))
+    ['weekday', 'day']
+
+    """
+    if value != value:
+        return {}
+    has_hour = True
+    if isinstance(value, np.datetime64):
+        has_hour = np.datetime_data(value.dtype)[0] not in ("Y", "M", "W", "D")
+        seconds = int(value.astype("datetime64[s]").astype(np.int64))
+    elif isinstance(value, datetime.datetime):
+        since = value.replace(tzinfo=None) - _EPOCH
+        seconds = 86_400 * since.days + since.seconds
+    else:
+        has_hour, seconds = False, 86_400 * (value.toordinal() - _EPOCH.toordinal())
+    day, second = divmod(seconds, 86_400)
+    parts = {"hour": Value(second / 3600.0, second // 3600)} if has_hour else {}
+    # 1 January 1970 was a Thursday.
+    weekday = (day + 3) % 7
+    parts["weekday"] = Value(float(weekday), weekday)
+    parts["day"] = Value(seconds / 86_400.0, None)
+    return parts
