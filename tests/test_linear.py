@@ -180,7 +180,7 @@ def test_a_variance_that_rounds_below_zero_counts_as_zero():
         for scale in rng.normal(size=20):
             ranker.learn(scale * line, False, 1.0)
         ranker.weights = w = np.cross(line, rng.normal(size=3))
-        n_below_zero += w @ ranker.moments[False].covariance_dot(w) < 0.0
+        n_below_zero += w.dot(ranker.moments[False].scatter.dot(w)) < 0.0
         for each in (accelerate(ranker), ranker):
             each.learn(rng.normal(size=3), True, 1.0)
             assert np.isfinite(each.get_state()["weights"]).all()
@@ -269,7 +269,7 @@ def assert_moments(moments: Moments, rows: np.ndarray, weights: np.ndarray, erro
     assert np.max(np.abs(moments.covariance - expected)) <= error * np.max(np.abs(expected))
     np.testing.assert_array_equal(moments.covariance, moments.covariance.T)
     v = np.arange(1.0, rows.shape[1] + 1.0)
-    np.testing.assert_allclose(moments.covariance_dot(v), moments.covariance @ v, atol=1e-12)
+    assert moments.variance_along(v) == pytest.approx(v @ moments.covariance @ v, rel=1e-12)
 
 
 @pytest.mark.parametrize("offset", ERRORS)
@@ -330,7 +330,7 @@ def test_few_examples_have_no_covariance():
         moments = moments_of(np.tile(row, (n, 1)), np.full(n, 2.5))
         np.testing.assert_array_equal(moments.mean, row if n else np.zeros(3))
         np.testing.assert_array_equal(moments.covariance, np.zeros((3, 3)))
-        np.testing.assert_array_equal(moments.covariance_dot(np.ones(3)), np.zeros(3))
+        assert moments.variance_along(np.ones(3)) == 0.0
 
 
 # Merging ---------------------------------------------------------------------------------------
