@@ -161,7 +161,7 @@ def test_workers_die_with_a_killed_parent(tmp_path: Path) -> None:
         # multiprocessing starts a resource tracker beside the two workers.
         children = wait_for(lambda: [pid for pid in _children(process.pid) if _is_worker(pid)])
         # By then they have finished importing.
-        wait_for(lambda: min(map(_seconds_of_work, children)) > 4.0)
+        wait_for(lambda: min(map(_seconds_of_work, children)) > 2.5)
     finally:
         process.kill()
         process.wait()
