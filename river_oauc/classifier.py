@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import abc
-import contextlib
 import inspect
 import typing
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable
 
 import numpy as np
 from river import base
@@ -89,10 +88,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             example = self._encoder.encode(x)
             if w:
                 if example is None:
-                    # A copy: another thread may change the record meanwhile.
-                    x = dict(x)
-                    with self._new_features(self._encoder.names_in(x)):
-                        self._ranker.learn(self._encoder.encode(x), positive, w)
+                    self._learn_new(self._encoder.read(x), 0, positive, w)
                 else:
                     self._ranker.learn(example, positive, w)
 
@@ -129,20 +125,18 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
     def _learn_row(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
         example = rows.encode(self._encoder, row)
-        if example is not None:
+        if example is None:
+            self._learn_new(rows, row, positive, weight)
+        else:
             self._ranker.learn(example, positive, weight)
-            return
-        with self._new_features(rows.names_in(row)):
-            self._ranker.learn(rows.encode(self._encoder, row), positive, weight)
 
-    @contextlib.contextmanager
-    def _new_features(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
-        """Add features for an example, and remove them again if it is refused."""
+    def _learn_new(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
+        """Learn from an example with new features, and remove them again if it is refused."""
         encoder = self._encoder
         n_names, size = len(encoder), encoder.size
-        encoder.extend(names)
+        encoder.extend(rows.names_in(row))
         try:
-            yield
+            self._ranker.learn(rows.encode(encoder, row), positive, weight)
         except ReentranceError:
             # Another example has been learned meanwhile, perhaps with the same names.
             raise

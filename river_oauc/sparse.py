@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import heapq
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from river import base
 
 from river_oauc.acceleration import accelerate
 from river_oauc.classifier import OnlineAUCClassifier
-from river_oauc.encoding.base import Encoder
+from river_oauc.encoding.base import Encoder, Rows
 from river_oauc.encoding.sparse import SparseEncoder
 from river_oauc.parameters import check_count
 from river_oauc.rankers.base import LearningRanker, SparseExample
@@ -138,10 +137,10 @@ class SparseOAUCM(OnlineAUCClassifier):
         yield {}
         yield {"prior": "empirical", "max_features": 100}
 
-    @contextlib.contextmanager
-    def _new_features(self, names: Iterable[base.typing.FeatureName]) -> Iterator[None]:
-        with super()._new_features(names):
-            yield
+    def _learn_new(
+        self, rows: Rows[SparseExample], row: int, positive: bool, weight: float
+    ) -> None:
+        super()._learn_new(rows, row, positive, weight)
         self._encoder.index, self._ranker = self._within_limit(self._encoder, self._ranker)
 
     def _merged(

@@ -138,8 +138,9 @@ def test_strings_are_categories_of_sparse_oaucm() -> None:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two processes."""
+    """Two processes, which do not wait for a killed one."""
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

@@ -161,7 +161,7 @@ def test_workers_die_with_a_killed_parent(tmp_path: Path) -> None:
         # multiprocessing starts a resource tracker beside the two workers.
         children = wait_for(lambda: [pid for pid in _children(process.pid) if _is_worker(pid)])
         # By then they have finished importing.
-        wait_for(lambda: min(map(_seconds_of_work, children)) > 4.0)
+        wait_for(lambda: min(map(_seconds_of_work, children)) > 2.5)
     finally:
         process.kill()
         process.wait()
@@ -217,11 +217,11 @@ CELLS = [Cell("segment", method, run) for run in range(2) for method in ("Percep
 
 
 def test_processes_find_what_one_process_finds() -> None:
-    table = TABLES["linear"]()
+    table, others = TABLES["linear"](), set(multiprocessing.active_children())
     alone = list(run_cells(table, CELLS, jobs=1))
     assert [cell for cell, _ in alone] == CELLS
     assert dict(run_cells(table, CELLS, jobs=2)) == dict(alone)
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_a_damaged_set_is_reported_by_any_process(
@@ -230,22 +230,24 @@ def test_a_damaged_set_is_reported_by_any_process(
     (tmp_path / "fourclass.svm.xz").write_bytes(b"nonsense")
     monkeypatch.setenv("RIVER_OAUC_DATA", str(tmp_path))
     cells = [Cell("fourclass", "Perceptron", run) for run in range(2)]
+    others = set(multiprocessing.active_children())
     for jobs in (1, 2):
         with pytest.raises(DatasetError, match=r"fourclass\.svm\.xz cannot be used"):
             list(run_cells(TABLES["linear"](), cells, jobs))
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_a_killed_worker_is_reported() -> None:
     table = TABLES["linear"]()
     cells = [Cell("segment", method.name, run) for run in range(2) for method in table.methods]
+    others = set(multiprocessing.active_children())
     finished = run_cells(table, cells, jobs=2)
     next(finished)
-    victim = multiprocessing.active_children()[0]
+    victim = (set(multiprocessing.active_children()) - others).pop()
     os.kill(victim.pid, signal.SIGKILL)
     with pytest.raises(UserError, match="a worker process has died"):
         list(finished)
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,8 @@ class Encoder(typing.Protocol[Example]):
     def encode_known(self, record: Record) -> Example:
         """Return the example of a record for a prediction, without the names that are unknown."""
 
-    def names_in(self, record: Record) -> Iterable[base.typing.FeatureName]:
-        """Return the names of the features of a record."""
+    def read(self, record: Record) -> Rows[Example]:
+        """Return a record that is to be learned, as the only row of a data frame."""
 
     def read_frame(self, frame: Frame, learning: bool) -> Rows[Example]:
         """Return the rows of a data frame, or raise a ValueError if a value is refused."""

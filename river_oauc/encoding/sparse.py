@@ -46,7 +46,7 @@ class SparseEncoder:
     >>> record = {"country": "FR", "amount": 12.5, "new": False}
     >>> encoder.encode(record) is None
     True
-    >>> encoder.extend(encoder.names_in(record))
+    >>> encoder.extend(encoder.read(record).names_in(0))
     >>> encoder.names
     [('country', 'FR'), 'amount']
     >>> encoder.encode(record)
@@ -99,10 +99,8 @@ class SparseEncoder:
         return self._look_up_known(*_read(record, nan_allowed=True))
 
     def _look_up(self, names: Collection[Name], values: FloatArray) -> SparseExample | None:
-        rows = np.zeros(len(names), np.int64)
         try:
-            # On short arrays this is faster than any constructor of numpy.
-            struct.pack_into(f"{len(names)}q", rows.data, 0, *map(self.index.__getitem__, names))
+            rows = np.fromiter(map(self.index.__getitem__, names), np.int64, len(names))
         except KeyError:
             return None
         return rows, values
@@ -115,10 +113,9 @@ class SparseEncoder:
             example = rows, values[known]
         return example
 
-    def names_in(self, record: Record) -> Collection[Name]:
-        """Return the names of the features of a record that are not 0."""
-        names, _ = _read(record, nan_allowed=False)
-        return names
+    def read(self, record: Record) -> _Rows:
+        """Return a record that is to be learned, as the only row of a data frame."""
+        return _Rows([_read(record, nan_allowed=False)])
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet."""
@@ -184,7 +181,7 @@ class _Rows:
         return itertools.starmap(encoder._look_up_known, self._rows)
 
     def names_in(self, row: int) -> Collection[Name]:
-        """Return the names of the features of a row."""
+        """Return the names of the features of a row that are not 0."""
         return self._rows[row][0]
 
 
@@ -203,17 +200,16 @@ def _read(record: Record, nan_allowed: bool) -> tuple[Collection[Name], FloatArr
                 names[i], given[i] = _category(name, value, record), 1.0
             elif is_not_real(value):
                 raise record_error(record, nan_allowed=True, none_allowed=True, str_allowed=True)
-    values = np.zeros(len(given))
     try:
         # struct takes nothing but numbers, where numpy would parse bytes.
-        struct.pack_into(f"{len(given)}d", values.data, 0, *given)
+        values = np.frombuffer(struct.pack(f"{len(given)}d", *given))
     except CONVERSION_ERRORS:
         raise record_error(record, nan_allowed, str_allowed=True) from None
-    # Unlike a product by `@`, vdot does not warn if it overflows.
-    squared_norm = np.vdot(values, values)
+    # Unlike `dot`, `vdot` does not warn of an overflow.
+    squared_norm = float(np.vdot(values, values))
     if nan_allowed and math.isnan(squared_norm):
-        values[np.isnan(values)] = 0.0
-        squared_norm = np.vdot(values, values)
+        values = np.where(np.isnan(values), 0.0, values)
+        squared_norm = float(np.vdot(values, values))
     if not squared_norm <= MAX_SQUARED_NORM:
         raise record_error(record, nan_allowed, str_allowed=True)
     if np.count_nonzero(values) < len(values):

@@ -21,7 +21,7 @@ from river_oauc.encoding.values import (
     is_not_real,
     record_error,
 )
-from river_oauc.limits import MAX_SQUARED_NORM
+from river_oauc.limits import MAX_NORM, MAX_SQUARED_NORM
 from river_oauc.rankers.base import FloatArray, IntArray
 from river_oauc.state import State, StateReader
 
@@ -87,43 +87,48 @@ class Vectorizer:
         """The known names, by position."""
         return list(self._index)
 
-    def encode(self, x: Record) -> FloatArray | None:
+    def encode(self, x: Record, learning: bool = True) -> FloatArray | None:
         """Return the array of `x`, or None if it has a name that is not known yet.
 
         A ValueError is raised if a value, under a known name or not, is not a finite number.
         """
-        array = self._encode_usual(x)
-        return self._encode_any(x, learning=True) if array is None else array
+        if acceleration.encode_dict is not None:
+            array: FloatArray | None = acceleration.encode_dict(x, self._index, self.size)
+            if array is not None:
+                return array
+        # Not for subclasses: a defaultdict makes a value for every name, and a Counter has one.
+        elif type(x) is dict and len(x) == self._n_layout:
+            try:
+                values = self._values(x)
+                # One comparison finds NaN, infinities and numbers too large to be squared.
+                if PLAIN_TYPES.issuperset(map(type, values)) and math.hypot(*values) <= MAX_NORM:
+                    return np.frombuffer(self._layout.pack(*values))
+            except (KeyError, OverflowError):
+                pass
+        return self._encode_any(x, learning)
 
     def encode_known(self, x: Record) -> FloatArray:
         """Return the array of `x` for a prediction, in which unknown names count as absent."""
-        array = self._encode_usual(x)
-        if array is None:
-            array = self._encode_any(x, learning=False)
-        return typing.cast(FloatArray, array)
-
-    def _encode_usual(self, x: Record) -> FloatArray | None:
-        """Return the array of a dict of plain finite numbers; None if the slow path is needed."""
-        if acceleration.encode_dict is not None:
-            compiled: FloatArray | None = acceleration.encode_dict(x, self._index, self.size)
-            return compiled
-        # Not for subclasses: a defaultdict makes a value for every name, and a Counter has one.
-        if type(x) is not dict or len(x) != self._n_layout:
-            return None
-        if not PLAIN_TYPES.issuperset(map(type, x.values())):
-            return None
-        array = np.zeros(self.size)
-        try:
-            # struct takes nothing but numbers, where numpy would parse strings.
-            self._layout.pack_into(array.data, 0, *self._values(x))
-        except (KeyError, *CONVERSION_ERRORS):
-            return None
-        # One comparison finds NaN, infinities and numbers too large to be squared. Unlike `dot`,
-        # `vdot` does not warn of an overflow.
-        return array if np.vdot(array, array) <= MAX_SQUARED_NORM else None
+        return self.encode(x, learning=False)  # type: ignore[return-value]
 
     def _encode_any(self, x: Record, learning: bool) -> FloatArray | None:
         """Return the array of any mapping, or None if it is to be learned and has a new name."""
+        x, values = self._read(x, learning)
+        index = self._index
+        if learning and not x.keys() <= index.keys():
+            return None
+        if len(x) == len(index) > 1 and acceleration.encode_dict is None:
+            # From the next time on; of one name, itemgetter makes no tuple.
+            self._set_layout()
+        array = np.zeros(self.size)
+        for name, value in zip(x, values.tolist(), strict=True):
+            position = index.get(name)
+            if position is not None:
+                array[position] = value
+        return array
+
+    def _read(self, x: Record, learning: bool) -> tuple[dict[Name, typing.Any], FloatArray]:
+        """Return a copy of a record, and its values, or raise a ValueError."""
         if not isinstance(x, Mapping):
             raise record_error(x)
         # A copy: another thread may change the record meanwhile.
@@ -142,20 +147,7 @@ class Vectorizer:
         known = np.where(np.isnan(values), 0.0, values) if nan_allowed else values
         if not np.vdot(known, known) <= MAX_SQUARED_NORM:
             raise self._error(x, nan_allowed)
-        if not self.takes_missing:
-            values = known
-        index = self._index
-        if learning and not x.keys() <= index.keys():
-            return None
-        if len(x) == len(index) > 1 and acceleration.encode_dict is None:
-            # From the next time on; of one name, itemgetter makes no tuple.
-            self._set_layout()
-        array = np.zeros(self.size)
-        for name, value in zip(x, values.tolist(), strict=True):
-            position = index.get(name)
-            if position is not None:
-                array[position] = value
-        return array
+        return x, values if self.takes_missing else known
 
     def _error(self, x: Record, nan_allowed: bool) -> ValueError:
         return record_error(x, nan_allowed, none_allowed=self.takes_missing)
@@ -165,13 +157,16 @@ class Vectorizer:
 
     def _set_layout(self) -> None:
         """Prepare the fast path in Python: for dicts with all the names that are known by now."""
-        self._layout = struct.Struct(f"{len(self._index)}d")
+        n_free = self.size - len(self._index)
+        # struct is several times as fast as numpy; it writes zeros where the format says `x`.
+        self._layout = struct.Struct(f"{len(self._index)}d{8 * n_free}x")
         self._values = operator.itemgetter(*self._index)
         self._n_layout = len(self._index)
 
-    def names_in(self, x: Record) -> Iterable[Name]:
-        """Return the names of the features of a record."""
-        return x
+    def read(self, x: Record) -> _Rows:
+        """Return a record that is to be learned, as the only row of a data frame."""
+        x, values = self._read(x, learning=True)
+        return _Rows(values[np.newaxis], list(x))
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
@@ -252,7 +247,7 @@ class Vectorizer:
 class _Rows:
     """The rows of a data frame as arrays."""
 
-    def __init__(self, matrix: FloatArray, columns: list[str]) -> None:
+    def __init__(self, matrix: FloatArray, columns: Sequence[Name]) -> None:
         self._matrix, self._columns = matrix, columns
         self._encoded: FloatArray = np.zeros((len(matrix), 0))
 
@@ -273,6 +268,6 @@ class _Rows:
         encoded[:, [index[self._columns[j]] for j in known]] = self._matrix[:, known]
         return encoded
 
-    def names_in(self, row: int) -> list[str]:
+    def names_in(self, row: int) -> Sequence[Name]:
         """Return the names of the features of a row."""
         return self._columns

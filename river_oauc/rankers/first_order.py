@@ -19,13 +19,18 @@ from river_oauc.state import State, StateReader
 _SPREAD_MEMORY = 100
 
 
-def after_step(w: FloatArray, step: float, direction: FloatArray) -> FloatArray:
+# Weights and their squared norm.
+Weights = tuple[FloatArray, float]
+
+
+def after_step(w: FloatArray, step: float, direction: FloatArray) -> Weights:
     """Return the weights `w + step · direction`, or raise a ValueError if they are too large."""
     if abs(step) <= MAX_COEFFICIENT:
         weights = w + step * direction
         # Unlike `dot`, `vdot` does not warn of an overflow.
-        if np.vdot(weights, weights) <= MAX_SQUARED_NORM:
-            return weights
+        squared_norm = float(np.vdot(weights, weights))
+        if squared_norm <= MAX_SQUARED_NORM:
+            return weights, squared_norm
     raise divergence_error()
 
 
@@ -56,7 +61,7 @@ class ClassSummary:
 
     def update(self, x: FloatArray, weight: float) -> None:
         """Add an example."""
-        total = self.total + weight * x
+        total = self.total + (x if weight == 1.0 else weight * x)
         self.n, self.n_examples, self.total = self.n + weight, self.n_examples + 1, total
 
     def update_spread(self, squared_deviation: float) -> None:
@@ -109,7 +114,7 @@ class FirstOrderRanker(abc.ABC):
     """
 
     def __init__(self) -> None:
-        self.weights: FloatArray = np.zeros(1)
+        self._set_weights(np.zeros(1))
         # The negatives and the positives.
         self.classes = [self._new_class(), self._new_class()]
         self._describe_scores()
@@ -117,10 +122,12 @@ class FirstOrderRanker(abc.ABC):
     def _new_class(self) -> typing.Any:
         return ClassSummary(1)
 
+    def _set_weights(self, weights: FloatArray) -> None:
+        self.weights, self._squared_norm = weights, float(weights.dot(weights))
+
     def _describe_scores(self) -> None:
-        """Note the squared norm of the weights, and the mean scores of both classes."""
+        """Note the mean scores of both classes."""
         w, (negative, positive) = self.weights, self.classes
-        self._squared_norm = float(w.dot(w))
         self._mean_scores = (
             float(w.dot(negative.total)) / (negative.n or 1.0),
             float(w.dot(positive.total)) / (positive.n or 1.0),
@@ -129,10 +136,11 @@ class FirstOrderRanker(abc.ABC):
     @abc.abstractmethod
     def _step(
         self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> FloatArray:
-        """Return the weights after the step on an example with this score, and leave `w` as it is.
+    ) -> Weights | None:
+        """Return the weights after the step on an example with this score; None if there is none.
 
-        A ValueError is raised, before anything has changed, if they would be too large.
+        `w` stays as it is. A ValueError is raised, before anything has changed, if the weights
+        would be too large.
         """
 
     @property
@@ -148,10 +156,13 @@ class FirstOrderRanker(abc.ABC):
             self._learn_longer(x, positive, weight)
             return
         own, score = self.classes[positive], float(self.weights.dot(x))
-        self.weights = self._step(self.weights, x, score, positive, weight)
-        if own.n and self._squared_norm:
+        squared_norm = self._squared_norm
+        moved = self._step(self.weights, x, score, positive, weight)
+        if moved is not None:
+            self.weights, self._squared_norm = moved
+        if own.n and squared_norm:
             deviation = score - self._mean_scores[positive]
-            own.update_spread(deviation * deviation / self._squared_norm)
+            own.update_spread(deviation * deviation / squared_norm)
         own.update(x, weight)
         self._describe_scores()
 
@@ -162,7 +173,8 @@ class FirstOrderRanker(abc.ABC):
         try:
             self.learn(x, positive, weight)
         except Exception:
-            self.weights, self.classes = weights, classes
+            self._set_weights(weights)
+            self.classes = classes
             raise
 
     def logit(self, score: float, empirical: bool) -> float:
@@ -178,7 +190,7 @@ class FirstOrderRanker(abc.ABC):
     def merge(self, other: typing.Self) -> None:
         """Average the weights by what each ranker knows of the rarer class, and add the classes."""
         share = self._share_of(other)
-        self.weights = (1.0 - share) * self.weights + share * other.weights
+        self._set_weights((1.0 - share) * self.weights + share * other.weights)
         for positive in (True, False):
             self.classes[positive].merge(other.classes[positive])
         self._describe_scores()
@@ -198,7 +210,7 @@ class FirstOrderRanker(abc.ABC):
         }
 
     def set_state(self, reader: StateReader) -> None:
-        self.weights = reader.vector("weights")
+        self._set_weights(reader.vector("weights"))
         for each, state in zip(self.classes, reader.readers("classes", 2), strict=True):
             each.set_state(state, len(self.weights))
         reader.finish()
@@ -210,10 +222,10 @@ class PerceptronRanker(FirstOrderRanker):
 
     def _step(
         self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> FloatArray:
+    ) -> Weights | None:
         # A score of 0 is a positive prediction.
         if (score >= 0.0) == positive:
-            return w
+            return None
         return after_step(w, weight if positive else -weight, x)
 
 
@@ -233,13 +245,13 @@ class PAIRanker(FirstOrderRanker):
 
     def _step(
         self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> FloatArray:
+    ) -> Weights | None:
         y = 1.0 if positive else -1.0
         loss = 1.0 - y * score
         squared_length = float(x.dot(x))
         # An example of length 0 has no direction to move in.
         if loss <= 0.0 or squared_length == 0.0:
-            return w
+            return None
         tau = min(self.C * weight, loss / squared_length)
         return after_step(w, y * tau, x)
 
@@ -267,7 +279,7 @@ class OLUBAUCRanker(FirstOrderRanker):
 
     def _step(
         self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> FloatArray:
+    ) -> Weights | None:
         y = 1.0 if positive else -1.0
         t = self.classes[False].n_examples + self.classes[True].n_examples + 1
         eta = step_size(self.l2, self.lr, t)
@@ -279,9 +291,9 @@ class OLUBAUCRanker(FirstOrderRanker):
         threshold = self.threshold - step
         if not abs(threshold) <= MAX_NORM:
             raise divergence_error()
-        w = after_step((1.0 - eta * self.l2) * w, step, x)
+        moved = after_step((1.0 - eta * self.l2) * w, step, x)
         self.threshold = threshold
-        return w
+        return moved
 
     def merge(self, other: typing.Self) -> None:
         self.threshold += self._share_of(other) * (other.threshold - self.threshold)

@@ -66,27 +66,30 @@ class LinearRanker:
         own, opposite = moments[positive], moments[not positive]
         t = self.t + 1
         if opposite.n:
-            direction = x - opposite.mean
-            cov_w = opposite.covariance_dot(w)
-            margin, variance = y * float(w.dot(direction)), max(float(w.dot(cov_w)), 0.0)
+            # Σw, times the number of examples.
+            direction, scatter_w = x - opposite.mean, opposite.scatter.dot(w)
+            vectors = np.array((w, direction, scatter_w))
+            _, margin, scatter = vectors.dot(w).tolist()
             # For ψ_M these are Φ = (1 + b/r) / 2 and 1 / (2r), with b = 1 - margin and
             # r = √(b² + variance).
-            pull, spread = self._gradient(margin, variance)
+            pull, spread = self._gradient(y * margin, max(scatter / opposite.n, 0.0))
             eta = step_size(self.l2, self.lr, t)
             shrink, pull, spread = 1.0 - eta * self.l2, eta * weight * pull, eta * weight * spread
             if not abs(shrink) + abs(pull) + spread <= MAX_COEFFICIENT:
                 raise divergence_error()
-            w = shrink * w
-            w += (y * pull) * direction
-            w -= spread * cov_w
+            w = np.dot((shrink, y * pull, -spread / opposite.n), vectors)
             # Unlike `dot`, `vdot` does not warn of an overflow.
-            if not np.vdot(w, w) <= MAX_SQUARED_NORM:
+            if not float(np.vdot(w, w)) <= MAX_SQUARED_NORM:
                 raise divergence_error()
         self.t, self.weights, self.moments = t, w, moments
         # An interrupt here would leave the example out of the moments, and everything consistent.
         own.update(x, weight)
         if opposite.n:
-            self._calibrate(y, opposite)
+            if t >= self._next_fit:
+                self._fit()
+            else:
+                # The mean scores of the classes move together, and their distance changes slowly.
+                self._midpoint = float(w.dot(opposite.mean)) + y * self._half_gap
 
     def _with_room_for(self, n_features: int) -> tuple[FloatArray, list[Moments]]:
         """Return weights and moments in which features that are new have been 0 so far."""
@@ -96,21 +99,13 @@ class LinearRanker:
             [moments.reindexed(positions, n_features) for moments in self.moments],
         )
 
-    def _calibrate(self, y: float, opposite: Moments) -> None:
-        """Follow the class means of the scores; fit their variance now and then."""
-        if self.t >= self._next_fit:
-            self._fit()
-        else:
-            # The class means move together, and their distance changes slowly.
-            self._midpoint = float(self.weights.dot(opposite.mean)) + y * self._half_gap
-
     def _fit(self) -> None:
         """Read the class means and the variance of the scores off the moments."""
         w, (negative, positive) = self.weights, self.moments
         low, high = float(w.dot(negative.mean)), float(w.dot(positive.mean))
         # Both variances count alike, however rare the class.
-        variance = 0.5 * sum(float(w.dot(each.covariance_dot(w))) for each in self.moments)
-        self._slope, self._midpoint = slope(high - low, max(variance, 0.0)), 0.5 * (high + low)
+        variance = 0.5 * (negative.variance_along(w) + positive.variance_along(w))
+        self._slope, self._midpoint = slope(high - low, variance), 0.5 * (high + low)
         self._half_gap = 0.5 * (high - low)
         self._log_odds = math.log(positive.n / negative.n)
         self._n_fits += 1

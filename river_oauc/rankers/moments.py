@@ -76,26 +76,25 @@ class Moments:
         """The covariance matrix, divided by `n` and not by `n - 1`; zeros before the first one."""
         return self.scatter / (self.n or 1.0)
 
-    def covariance_dot(self, v: FloatArray) -> FloatArray:
-        """Return the covariance times a vector."""
-        product: FloatArray = self.scatter.dot(v)
-        return product / (self.n or 1.0)
+    def variance_along(self, v: FloatArray) -> float:
+        """Return the variance of the products with a vector."""
+        return max(float(v.dot(self.scatter.dot(v))) / (self.n or 1.0), 0.0)
 
     def update(self, x: FloatArray, w: float = 1.0) -> None:
         """Add the vector `x` with weight `w` > 0."""
         n = self.n + w
         deviation = x - self.mean
         mean = self.mean + (w / n) * deviation
-        self.scatter += _outer_square(w * (self.n / n), deviation)
+        # The product of a column and a row that are equal is symmetric to the last bit.
+        row = (math.sqrt(w * (self.n / n)) * deviation)[np.newaxis]
+        self.scatter += row.T.dot(row)
         self.n, self.mean = n, mean
 
     def merge(self, other: Moments) -> None:
         """Add the vectors of another part of the stream."""
         if other.n:
-            n = self.n + other.n
-            gap = other.mean - self.mean
-            self.scatter += other.scatter + _outer_square(other.n * (self.n / n), gap)
-            self.n, self.mean = n, self.mean + (other.n / n) * gap
+            self.update(other.mean, other.n)
+            self.scatter += other.scatter
 
     def reindexed(self, positions: IntArray, size: int) -> Moments:
         """Return a copy in which feature i stands at `positions[i]`."""
@@ -122,9 +121,3 @@ class Moments:
         moments.scatter = reader.symmetric("scatter", size, minimum=-bound, maximum=bound)
         reader.finish()
         return moments
-
-
-def _outer_square(factor: float, x: FloatArray) -> FloatArray:
-    """Return `factor · x xᵀ`, symmetric to the last bit."""
-    scaled = math.sqrt(factor) * x
-    return scaled[:, np.newaxis] * scaled

@@ -9,7 +9,7 @@ import numpy as np
 
 from river_oauc.limits import MAX_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
-from river_oauc.rankers.first_order import ClassSummary, FirstOrderRanker, after_step
+from river_oauc.rankers.first_order import ClassSummary, FirstOrderRanker, Weights, after_step
 from river_oauc.rankers.samples import draw_from_both
 from river_oauc.state import State, StateReader
 
@@ -102,10 +102,10 @@ class OAMRanker(FirstOrderRanker):
 
     def _step(
         self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> FloatArray:
+    ) -> Weights | None:
         opposite = self.classes[not positive]
         if not opposite.n_examples:
-            return w
+            return None
         y = 1.0 if positive else -1.0
         # Half, because every pair of examples could be met from either side.
         cost = 0.5 * weight * self.C
@@ -124,25 +124,27 @@ class OAMRanker(FirstOrderRanker):
         y: float,
         cost: float,
         others: FloatArray,
-    ) -> FloatArray:
+    ) -> Weights | None:
         """Return the weights after one step on the sum of the hinge losses."""
         violating = y * (score - others.dot(w)) <= 1.0
         n_violating = int(np.count_nonzero(violating))
         if not n_violating:
-            return w
+            return None
         return after_step(w, y * cost, n_violating * x - violating.dot(others))
 
     def _sequential_steps(
         self, w: FloatArray, x: FloatArray, y: float, cost: float, others: FloatArray
-    ) -> FloatArray:
+    ) -> Weights | None:
         """Return the weights after a passive-aggressive step on each pair in turn."""
         differences = y * (x - others)
+        moved = None
         squared_lengths = np.einsum("ij,ij->i", differences, differences)
         for difference, squared_length in zip(differences, squared_lengths.tolist(), strict=True):
             loss = 1.0 - float(w.dot(difference))
             if loss > 0.0 and squared_length > 0.0:
-                w = after_step(w, min(cost, loss / squared_length), difference)
-        return w
+                moved = after_step(w, min(cost, loss / squared_length), difference)
+                w = moved[0]
+        return moved
 
     def get_state(self) -> State:
         return {**super().get_state(), "rng": self._rng.getstate()}
