@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from river_oauc.rankers.base import LearningRanker, Ranker
 
-_MODULES = ("vectorizer", "linear", "sparse", "kernel")
+_MODULES = ("vectorizer", "records", "linear", "sparse", "kernel")
 
 Example = typing.TypeVar("Example")
 
@@ -45,6 +45,13 @@ compiled = bool(_definitions)
 
 # The fast path of `Vectorizer.encode`; None without compiled code.
 encode_dict: Callable[..., typing.Any] | None = _definitions.get("encode_dict")
+
+# The twins of `encoding.statistics` and the fast paths of `encoding.records`; None without compiled
+# code.
+Counts: typing.Any = _definitions.get("Counts")
+Feature: typing.Any = _definitions.get("Feature")
+encode_record: Callable[..., typing.Any] | None = _definitions.get("encode_record")
+learn_record: Callable[..., typing.Any] | None = _definitions.get("learn_record")
 
 # The fast path of `SparseEncoder.encode`; None without compiled code.
 encode_sparse: Callable[..., typing.Any] | None = _definitions.get("encode_sparse")

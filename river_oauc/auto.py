@@ -7,8 +7,8 @@ import typing
 from river import base
 
 from river_oauc.classifier import OnlineAUCClassifier
+from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.encoding.values import Record
-from river_oauc.encoding.vectorizer import Vectorizer
 from river_oauc.parameters import check_count
 from river_oauc.rankers.mixture.ranker import Expert, MixtureRanker
 
@@ -17,16 +17,19 @@ class _AutoClassifier(OnlineAUCClassifier):
     """A classifier that mixes experts."""
 
     _WITH_KERNELS: typing.ClassVar[bool]
-    _encoder: Vectorizer
+    _encoder: RecordVectorizer
     _ranker: MixtureRanker
 
-    def __init__(self, prior: str, max_features: int) -> None:
+    def __init__(self, prior: str, max_features: int, max_categories: int | None) -> None:
         check_count("max_features", max_features)
+        if max_categories is not None:
+            check_count("max_categories", max_categories)
         self.max_features = max_features
+        self.max_categories = max_categories
         super().__init__(prior)
 
-    def _new_encoder(self) -> Vectorizer:
-        return Vectorizer(takes_missing=True, max_features=self.max_features)
+    def _new_encoder(self) -> RecordVectorizer:
+        return RecordVectorizer(self.max_features, self.max_categories)
 
     def _new_ranker(self) -> MixtureRanker:
         return MixtureRanker(self._WITH_KERNELS)
@@ -54,7 +57,7 @@ class _AutoClassifier(OnlineAUCClassifier):
         """
         with self._lock:
             example = self._encoder.encode_known(x)
-            return self._encoder.decode(self._ranker.contributions(example))
+            return self._encoder.sum_by_feature(self._ranker.contributions(example))
 
 
 class AutoOAUCM(_AutoClassifier):
@@ -138,8 +141,13 @@ class AutoOAUCM(_AutoClassifier):
 
     _WITH_KERNELS = False
 
-    def __init__(self, prior: str = "balanced", max_features: int = 5_000) -> None:
-        super().__init__(prior, max_features)
+    def __init__(
+        self,
+        prior: str = "balanced",
+        max_features: int = 5_000,
+        max_categories: int | None = None,
+    ) -> None:
+        super().__init__(prior, max_features, max_categories)
 
     @property
     def weights(self) -> dict[base.typing.FeatureName, float]:
@@ -206,5 +214,10 @@ class AutoOKAUCM(_AutoClassifier):
 
     _WITH_KERNELS = True
 
-    def __init__(self, prior: str = "balanced", max_features: int = 5_000) -> None:
-        super().__init__(prior, max_features)
+    def __init__(
+        self,
+        prior: str = "balanced",
+        max_features: int = 5_000,
+        max_categories: int | None = None,
+    ) -> None:
+        super().__init__(prior, max_features, max_categories)

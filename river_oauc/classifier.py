@@ -91,6 +91,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
                     self._learn_new(self._encoder.read(x), 0, positive, w)
                 else:
                     self._ranker.learn(example, positive, w)
+                    self._encoder.learn(x, positive, w)
 
     def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries = 1.0) -> None:
         """Update the model with each row of `X` in turn, exactly as `learn_one` would.
@@ -129,12 +130,13 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             self._learn_new(rows, row, positive, weight)
         else:
             self._ranker.learn(example, positive, weight)
+            rows.learn(self._encoder, row, positive, weight)
 
     def _learn_new(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
         """Learn from an example with new features, and remove them again if it is refused."""
         encoder = self._encoder
         n_names, size = len(encoder), encoder.size
-        encoder.extend(rows.names_in(row))
+        encoder.extend(rows.names_in(encoder, row))
         try:
             self._ranker.learn(rows.encode(encoder, row), positive, weight)
         except ReentranceError:
@@ -145,6 +147,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
             # is not an Exception: it leaves the new names, which does no harm.
             encoder.truncate(n_names, max(size, self._ranker.n_features))
             raise
+        rows.learn(encoder, row, positive, weight)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -261,8 +264,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         return NotImplemented
 
     def _merged(self, other: typing.Self) -> tuple[Encoder[typing.Any], LearningRanker[typing.Any]]:
-        encoder = self._encoder.copy()
-        encoder.extend(other._encoder.names)
+        encoder = self._encoder.merged(other._encoder)
         mine, theirs = self._numpy_ranker(), other._numpy_ranker()
         mine.reindex(encoder.positions(self._encoder.names), encoder.size)
         theirs.reindex(encoder.positions(other._encoder.names), encoder.size)

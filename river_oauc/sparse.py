@@ -127,7 +127,7 @@ class SparseOAUCM(OnlineAUCClassifier):
         super().__init__(prior)
 
     def _new_encoder(self) -> SparseEncoder:
-        return SparseEncoder()
+        return SparseEncoder(max_categories=self.max_features)
 
     def _new_ranker(self) -> SparseRanker:
         return SparseRanker()
@@ -141,26 +141,24 @@ class SparseOAUCM(OnlineAUCClassifier):
         self, rows: Rows[SparseExample], row: int, positive: bool, weight: float
     ) -> None:
         super()._learn_new(rows, row, positive, weight)
-        self._encoder.index, self._ranker = self._within_limit(self._encoder, self._ranker)
+        self._encoder, self._ranker = self._within_limit(self._encoder, self._ranker)
 
     def _merged(
         self, other: typing.Self
     ) -> tuple[Encoder[SparseExample], LearningRanker[SparseExample]]:
-        merged, ranker = super()._merged(other)
-        encoder = typing.cast(SparseEncoder, merged)
-        encoder.index, ranker = self._within_limit(encoder, ranker)
-        return encoder, ranker
+        encoder, ranker = super()._merged(other)
+        return self._within_limit(typing.cast(SparseEncoder, encoder), ranker)
 
     def _within_limit(
         self, encoder: SparseEncoder, ranker: LearningRanker[SparseExample]
-    ) -> tuple[dict[base.typing.FeatureName, int], LearningRanker[SparseExample]]:
-        """Return an index and a ranker of at most `max_features` features."""
+    ) -> tuple[SparseEncoder, LearningRanker[SparseExample]]:
+        """Return an encoder and a ranker of at most `max_features` features."""
         if self.max_features is None or len(encoder) <= self.max_features:
-            return encoder.index, ranker
+            return encoder, ranker
         smaller = SparseRanker()
         smaller.set_state(StateReader(ranker.get_state(), type(self).__name__))
         kept = smaller.keep(max(1, 4 * self.max_features // 5))
-        return encoder.index_of(kept), accelerate(smaller)
+        return encoder.keeping(kept), accelerate(smaller)
 
     @property
     def weights(self) -> dict[base.typing.FeatureName | Deviation, float]:

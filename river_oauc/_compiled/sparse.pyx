@@ -1,24 +1,14 @@
-"""The compiled twin of `rankers.sparse`, and the fast path of `encoding.sparse`."""
+"""The compiled twin of `rankers.sparse`."""
 
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check
-from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
-from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport copysign, fabs, fmax, fmin, hypot, log, sqrt
 cimport numpy as cnp
 
 import numpy as np
 
-from river_oauc.encoding.values import PLAIN_TYPES
-from river_oauc.limits import MAX_SQUARED_NORM
 from river_oauc.rankers import sparse as numpy_twin
 from river_oauc.rankers.calibration import slope
 
 cnp.import_array()
-
-cdef set _plain_types = PLAIN_TYPES
-cdef double _max_squared_norm = MAX_SQUARED_NORM
 
 cdef double _ADAGRAD_OFFSET = numpy_twin.ADAGRAD_OFFSET
 cdef double _USUAL_LEVEL = numpy_twin.USUAL_LEVEL
@@ -37,61 +27,6 @@ cdef struct Term:
     double squares
     double unit
     double mean
-
-
-def encode_sparse(object record, dict index not None, bint skip_unknown):
-    """Return rows and values of a dict, or None if the slow path is needed.
-
-    That is so if a value is neither a string nor a plain finite number, or if a name is unknown and
-    unknown ones are not to be skipped.
-    """
-    if type(record) is not dict:
-        return None
-    cdef cnp.npy_intp size = len(<dict>record), n = 0
-    cdef cnp.ndarray rows = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT64, 0)
-    cdef cnp.ndarray values = cnp.PyArray_EMPTY(1, &size, cnp.NPY_DOUBLE, 0)
-    cdef cnp.int64_t* row = <cnp.int64_t*>cnp.PyArray_DATA(rows)
-    cdef double* number = <double*>cnp.PyArray_DATA(values)
-    cdef double squared_norm = 0.0, x
-    cdef Py_ssize_t cursor = 0
-    cdef PyObject *key
-    cdef PyObject *item
-    cdef PyObject *found
-    cdef object name, value
-    while PyDict_Next(record, &cursor, &key, &item):
-        # Owned references, and no more than `size` of them: a name in the index that has code of
-        # its own might change the record.
-        if n == size:
-            return None
-        name, value = <object>key, <object>item
-        if not (PyUnicode_CheckExact(name) or PyLong_CheckExact(name)):
-            return None
-        if PyFloat_Check(value):
-            x = PyFloat_AS_DOUBLE(value)
-        elif PyUnicode_CheckExact(value):
-            name = (name, value)
-            x = 1.0
-        elif type(value) in _plain_types:
-            try:
-                x = PyFloat_AsDouble(value)
-            except OverflowError:
-                return None
-        else:
-            return None
-        if x == 0.0:
-            continue
-        squared_norm += x * x
-        found = PyDict_GetItemWithError(index, name)
-        if found is not NULL:
-            row[n] = PyLong_AsLongLong(<object>found)
-            number[n] = x
-            n += 1
-        elif not skip_unknown:
-            return None
-    # False for NaN, too.
-    if not squared_norm <= _max_squared_norm:
-        return None
-    return (rows, values) if n == size else (rows[:n], values[:n])
 
 
 cdef inline double _scaled(const Term* term, double x) noexcept:

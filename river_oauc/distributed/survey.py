@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from river.utils import dataframe
 
 from river_oauc.auto import AutoOAUCM, AutoOKAUCM
 from river_oauc.encoding.frames import read_labels, read_weights
-from river_oauc.encoding.vectorizer import Vectorizer
+from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import N_CANDIDATES, UNITS_MEMORY
@@ -34,7 +34,7 @@ def prepare(model: AutoClassifier, survey: Survey) -> None:
     do not depend on how the rows were cut into partitions. `release` makes the result an ordinary
     model.
     """
-    encoder, ranker = model._encoder.copy(), model._numpy_ranker()
+    encoder, ranker = model._new_encoder(), model._numpy_ranker()
     encoder.extend(survey.names)
     positions = encoder.positions(survey.names)
     negative, positive = (
@@ -78,7 +78,7 @@ class Survey:
     """
 
     def __init__(self) -> None:
-        self._vectorizer = Vectorizer(takes_missing=True)
+        self._vectorizer = RecordVectorizer()
         size = self._vectorizer.size
         self.n = 0
         # Of each feature: the number of known values, their mean and variance times the number.
@@ -130,14 +130,21 @@ class Survey:
         """
         frame = dataframe.into_frame(X)
         labels, _ = read_labels(y, len(frame))
-        used = read_weights(w, len(frame)) > 0.0
+        weights = read_weights(w, len(frame))
         rows = self._vectorizer.read_frame(frame, learning=True)
+        used = weights > 0.0
         if not used.any():
             return
-        self._extend(frame.columns)
-        matrix = rows.encode_known(self._vectorizer)[used]
-        positions = self._vectorizer.positions(frame.columns)
-        hashes = _hash_rows(matrix[:, positions], frame.columns)
+        arrays = []
+        for row in np.flatnonzero(used).tolist():
+            self._extend(rows.names_in(self._vectorizer, row))
+            arrays.append(rows.encode(self._vectorizer, row))
+            rows.learn(self._vectorizer, row, bool(labels[row]), float(weights[row]))
+        self._extend([])
+        matrix = np.zeros((len(arrays), self._vectorizer.size))
+        for array, padded in zip(arrays, matrix, strict=True):
+            padded[: len(array)] = array
+        hashes = _hash_rows(matrix[:, : len(self.names)], self.names)
         labels = labels[used]
         for sample, chosen in zip(
             self._samples, (~labels, labels, np.ones_like(labels)), strict=True
@@ -168,10 +175,12 @@ class Survey:
                 mine.add(theirs.hashes, reindexed(theirs.rows, positions, size))
         return self
 
-    def _extend(self, names: Sequence[base.typing.FeatureName]) -> None:
-        positions = np.arange(len(self.names))
+    def _extend(self, names: Iterable[base.typing.FeatureName]) -> None:
         self._vectorizer.extend(names)
         size = self._vectorizer.size
+        if size == len(self._mean):
+            return
+        positions = np.arange(len(self._mean))
         self._n_known = reindexed_with_fill(self._n_known, positions, size, float(self.n))
         self._mean = reindexed(self._mean, positions, size)
         self._scatter = reindexed(self._scatter, positions, size)

@@ -24,14 +24,17 @@ class Rows(typing.Protocol[Example]):
     def encode_known(self, encoder: typing.Any) -> Iterable[Example]:
         """Return the examples of all rows, for predictions."""
 
-    def names_in(self, row: int) -> Iterable[base.typing.FeatureName]:
-        """Return the names of the features of a row."""
+    def names_in(self, encoder: typing.Any, row: int) -> Iterable[base.typing.FeatureName]:
+        """Return the names that the encoder needs to know for a row."""
+
+    def learn(self, encoder: typing.Any, row: int, positive: bool, weight: float) -> None:
+        """Update the statistics of the encoder with a row; see `Encoder.learn`."""
 
 
 class Encoder(typing.Protocol[Example]):
     """Make examples of records: arrays, or whatever else the ranker of a classifier learns from.
 
-    Only `extend` and `truncate` change an encoder.
+    Only `extend`, `truncate` and `learn` change an encoder.
     """
 
     @property
@@ -66,11 +69,17 @@ class Encoder(typing.Protocol[Example]):
     def truncate(self, n_names: int, size: int) -> None:
         """Forget all names but the first ones: undoes `extend`."""
 
+    def learn(self, record: Record, positive: bool, weight: float) -> None:
+        """Update statistics with an example that the ranker has learned.
+
+        The record has been encoded before, so that nothing is refused here.
+        """
+
     def positions(self, names: Iterable[base.typing.FeatureName]) -> IntArray:
         """Return the positions of known names."""
 
-    def copy(self) -> typing.Self:
-        """Return a copy, to be changed on its own."""
+    def merged(self, other: typing.Self) -> typing.Self:
+        """Return an encoder that knows the names of both, those of the other one last."""
 
     def get_state(self) -> State:
         """Return a copy of the state."""

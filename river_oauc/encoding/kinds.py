@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import numbers
@@ -16,12 +17,27 @@ from river_oauc.limits import MAX_NORM, short_repr
 
 Name = base.typing.FeatureName
 
-# Days are counted from here.
-_EPOCH = datetime.datetime(1970, 1, 1)
 _SECOND, _NUMPY_SECOND = datetime.timedelta(seconds=1), np.timedelta64(1, "s")
 
 # Containers, some of which are hashable. None of them is one value.
 _CONTAINERS = (Mapping, list, tuple, set, frozenset, np.ndarray)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TimePart:
+    """The name of a part of a time, as a feature of its own.
+
+    Parameters
+    ----------
+    feature
+        The name of the feature that is a time.
+    part
+        `"hour"` or `"weekday"`.
+
+    """
+
+    feature: Name
+    part: str
 
 
 class Value(typing.NamedTuple):
@@ -64,7 +80,7 @@ def read_record(record: Record) -> dict[Name, Value]:
     new Value(number=1.0, category=None)
 
     >>> list(read_record({"when": datetime.datetime(2024, 2, 29, 18, 30)}))
-    [('when', 'hour'), ('when', 'weekday'), ('when', 'day')]
+    [TimePart(feature='when', part='hour'), TimePart(feature='when', part='weekday')]
 
     """
     if not isinstance(record, Mapping):
@@ -73,7 +89,8 @@ def read_record(record: Record) -> dict[Name, Value]:
     # A copy: another thread may change the record meanwhile.
     for name, value in dict(record).items():
         if isinstance(value, datetime.date | np.datetime64):
-            values |= {(name, part): read for part, read in time_parts(value).items()}
+            for part, category in time_parts(value).items():
+                values[TimePart(name, part)] = Value(math.nan, category)
         else:
             read = read_value(name, value)
             if read is not UNKNOWN:
@@ -142,8 +159,8 @@ def is_unknown(value: typing.Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def time_parts(value: datetime.date | np.datetime64) -> dict[str, Value]:
-    """Return hour, weekday (Monday is 0) and day since 1970 of a time; nothing for NaT.
+def time_parts(value: datetime.date | np.datetime64) -> dict[str, int]:
+    """Return the hour and the weekday of a time, from 0 for Monday; nothing for NaT.
 
     The hour is that of the value's own time zone. A date without a time has no hour.
 
@@ -151,30 +168,19 @@ def time_parts(value: datetime.date | np.datetime64) -> dict[str, Value]:
     --------
     >>> import datetime
     >>> from river_oauc.encoding.kinds import time_parts
-    >>> for part, value in time_parts(datetime.datetime(1970, 1, 4, 18, 30)).items():
-    ...     print(part, value)
-    hour Value(number=18.5, category=18)
-    weekday Value(number=6.0, category=6)
-    day Value(number=3.77, category=None)
-    >>> list(time_parts(datetime.date(1970, 1, 4)))
-    ['weekday', 'day']
+    >>> time_parts(datetime.datetime(2024, 2, 29, 18, 30)), time_parts(datetime.date(2024, 2, 29))
+    ({'hour': 18, 'weekday': 3}, {'weekday': 3})
 
     """
     if value != value:
         return {}
-    has_hour = True
     if isinstance(value, np.datetime64):
-        has_hour = np.datetime_data(value.dtype)[0] not in ("Y", "M", "W", "D")
         seconds = int(value.astype("datetime64[s]").astype(np.int64))
-    elif isinstance(value, datetime.datetime):
-        since = value.replace(tzinfo=None) - _EPOCH
-        seconds = 86_400 * since.days + since.seconds
-    else:
-        has_hour, seconds = False, 86_400 * (value.toordinal() - _EPOCH.toordinal())
-    day, second = divmod(seconds, 86_400)
-    parts = {"hour": Value(second / 3600.0, second // 3600)} if has_hour else {}
-    # 1 January 1970 was a Thursday.
-    weekday = (day + 3) % 7
-    parts["weekday"] = Value(float(weekday), weekday)
-    parts["day"] = Value(seconds / 86_400.0, None)
-    return parts
+        # 1 January 1970 was a Thursday.
+        parts = {"hour": seconds // 3600 % 24, "weekday": (seconds // 86_400 + 3) % 7}
+        if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D"):
+            del parts["hour"]
+        return parts
+    if isinstance(value, datetime.datetime):
+        return {"hour": value.hour, "weekday": value.weekday()}
+    return {"weekday": value.weekday()}

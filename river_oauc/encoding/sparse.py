@@ -1,37 +1,49 @@
-"""From records of numbers and categories to the rows and values of sparse examples."""
+"""From raw records to the rows and values of sparse examples.
+
+- A number has a row, in which it stands as it is. A number with fractions has another one for its
+  size: half an octave of numbers, such as those from 8 to 12, shares a row with the value 1.
+- A category has a row with the value 1, which is `(feature, category)`. So have whole numbers that
+  count as categories; see `statistics`.
+- If a feature has more than `FEW_CATEGORIES`, their log odds stand in a row of the feature.
+- A text has the rows of its words, `(feature, word)`, in lower case.
+- An unknown value has no row, as if the feature were absent.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-import struct
-import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import numpy as np
 from river import base
 
 from river_oauc import acceleration
-from river_oauc.encoding.frames import Frame, is_numeric, read_column, read_features
-from river_oauc.encoding.values import (
-    CONVERSION_ERRORS,
-    PLAIN_TYPES,
-    Record,
-    is_not_real,
-    record_error,
-)
-from river_oauc.limits import MAX_SQUARED_NORM, short_repr
-from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
+from river_oauc.encoding.frames import Frame
+from river_oauc.encoding.kinds import Value, read_record
+from river_oauc.encoding.records import LOG_ODDS, Statistics
+from river_oauc.encoding.rows import RecordRows
+from river_oauc.encoding.statistics import FEW_CATEGORIES
+from river_oauc.encoding.values import Record
+from river_oauc.limits import short_repr
+from river_oauc.rankers.base import IntArray, SparseExample
 from river_oauc.state import State, StateReader
 
 Name = base.typing.FeatureName
 
+_WORD = re.compile(r"\w+")
+
 
 class SparseEncoder:
-    """Map records to the rows and values of the features that are not 0.
+    """Map records to the rows and values of what is not 0.
 
-    A feature gets the next free row when it is first learned with a value that is not 0. A string
-    is a category: the pair of name and string is a feature with the value 1.
+    A name gets the next free row when it is first learned.
+
+    Parameters
+    ----------
+    max_categories
+        The largest number of categories whose log odds are remembered; None is no limit.
 
     Attributes
     ----------
@@ -43,10 +55,10 @@ class SparseEncoder:
     >>> from river_oauc.encoding.sparse import SparseEncoder
 
     >>> encoder = SparseEncoder()
-    >>> record = {"country": "FR", "amount": 12.5, "new": False}
+    >>> record = {"country": "FR", "amount": 12.5, "new": False, "device": None}
     >>> encoder.encode(record) is None
     True
-    >>> encoder.extend(encoder.read(record).names_in(0))
+    >>> encoder.extend(encoder.names_in(record))
     >>> encoder.names
     [('country', 'FR'), 'amount']
     >>> encoder.encode(record)
@@ -59,8 +71,9 @@ class SparseEncoder:
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_categories: int | None = None) -> None:
         self.index: dict[Name, int] = {}
+        self._statistics = Statistics(max_categories)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -78,44 +91,78 @@ class SparseEncoder:
     def encode(self, record: Record) -> SparseExample | None:
         """Return the example of a record, or None if it has a name that is not known yet.
 
-        A ValueError is raised if a value, under a known name or not, is neither a finite number nor
-        a string.
+        A ValueError is raised if a value is refused.
         """
-        if acceleration.encode_sparse is not None:
-            example: SparseExample | None = acceleration.encode_sparse(record, self.index, False)
-            if example is not None:
-                return example
-        return self._look_up(*_read(record, nan_allowed=False))
-
-    def encode_known(self, record: Record) -> SparseExample:
-        """Return the example of a record for a prediction, without the names that are unknown.
-
-        A NaN counts as absent.
-        """
-        if acceleration.encode_sparse is not None:
-            example: SparseExample | None = acceleration.encode_sparse(record, self.index, True)
-            if example is not None:
-                return example
-        return self._look_up_known(*_read(record, nan_allowed=True))
-
-    def _look_up(self, names: Collection[Name], values: FloatArray) -> SparseExample | None:
-        try:
-            rows = np.fromiter(map(self.index.__getitem__, names), np.int64, len(names))
-        except KeyError:
-            return None
-        return rows, values
-
-    def _look_up_known(self, names: Collection[Name], values: FloatArray) -> SparseExample:
-        example = self._look_up(names, values)
+        example = self._encode_plain(record, learning=True)
         if example is None:
-            known = [name in self.index for name in names]
-            rows = self.positions(itertools.compress(names, known))
-            example = rows, values[known]
+            entries = self._entries(read_record(record))
+            if entries.keys() <= self.index.keys():
+                example = self._look_up(entries)
         return example
 
-    def read(self, record: Record) -> _Rows:
+    def encode_known(self, record: Record) -> SparseExample:
+        """Return the example of a record for a prediction, without the names that are unknown."""
+        example = self._encode_plain(record, learning=False)
+        if example is None:
+            entries = self._entries(read_record(record))
+            known = {name: value for name, value in entries.items() if name in self.index}
+            example = self._look_up(known)
+        return example
+
+    def _encode_plain(self, record: Record, learning: bool) -> SparseExample | None:
+        """Return the example of a dict of plain values; None if the slow path is needed."""
+        if acceleration.encode_sparse is None:
+            return None
+        features, prior = self._statistics.features, self._statistics.prior
+        example: SparseExample | None = acceleration.encode_sparse(
+            record, features, self.index, learning, prior
+        )
+        return example
+
+    def _look_up(self, entries: Mapping[Name, float]) -> SparseExample:
+        rows = np.fromiter(map(self.index.__getitem__, entries), np.int64, len(entries))
+        return rows, np.fromiter(entries.values(), float, len(entries))
+
+    def _entries(self, values: Mapping[Name, Value]) -> dict[Name, float]:
+        """Return the names and values of what is not 0."""
+        entries: dict[Name, float] = {}
+        for name, (number, category) in values.items():
+            feature = self._statistics.features.get(name)
+            if math.isnan(number):
+                if feature is not None and feature.is_text:
+                    for word in _WORD.findall(str(category).lower()):
+                        entries[_category(name, word, values)] = 1.0
+                    continue
+                entries[_category(name, category, values)] = 1.0
+            elif number:
+                entries[name] = number
+            if feature is None:
+                continue
+            if feature.has_fractions and not math.isnan(number):
+                entries[size_of(name, number)] = 1.0
+            if category is not None and feature.is_category:
+                entries[_category(name, category, values)] = 1.0
+                if len(feature.categories or ()) > FEW_CATEGORIES:
+                    odds = feature.log_odds(category, self._statistics.prior)
+                    if odds:
+                        entries[name, "has", LOG_ODDS] = odds
+        return entries
+
+    def names_in(self, record: Record) -> Collection[Name]:
+        """Return the names of what is not 0 in a record."""
+        return self._entries(read_record(record)).keys()
+
+    def read(self, record: Record) -> RecordRows:
         """Return a record that is to be learned, as the only row of a data frame."""
-        return _Rows([_read(record, nan_allowed=False)])
+        return RecordRows([dict(record)])
+
+    def read_frame(self, frame: Frame, learning: bool) -> RecordRows:
+        """Return the rows of a data frame, or raise a ValueError if a value is refused."""
+        return RecordRows.of_frame(frame)
+
+    def learn(self, record: Record, positive: bool, weight: float) -> None:
+        """Update the statistics with an example that has been encoded."""
+        self._statistics.learn(record, self.index, positive, weight)
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet."""
@@ -126,126 +173,63 @@ class SparseEncoder:
         """Forget all names but the first ones: undoes `extend`."""
         self.index = dict(itertools.islice(self.index.items(), n_names))
 
-    def index_of(self, rows: IntArray) -> dict[Name, int]:
-        """Return the index of an encoder that knows the names in these rows only."""
-        names = self.names
-        return {names[row]: position for position, row in enumerate(rows.tolist())}
+    def keeping(self, rows: IntArray) -> SparseEncoder:
+        """Return an encoder that knows the names in these rows only."""
+        twin, names = SparseEncoder(self._statistics.max_categories), self.names
+        twin.index = {names[row]: position for position, row in enumerate(rows.tolist())}
+        twin._statistics = self._statistics.keeping(rows)
+        return twin
 
     def positions(self, names: Iterable[Name]) -> IntArray:
         """Return the rows of known names."""
         return np.array([self.index[name] for name in names], dtype=np.int64)
 
-    def copy(self) -> SparseEncoder:
-        """Return a copy, to be changed on its own."""
-        twin = SparseEncoder()
-        twin.index = dict(self.index)
+    def merged(self, other: SparseEncoder) -> SparseEncoder:
+        """Return an encoder with the names and the statistics of both."""
+        twin, theirs = self._copy(), other._copy()
+        twin.extend(other.index)
+        twin._statistics.merge(theirs._statistics, twin.positions(other.index))
         return twin
 
-    def read_frame(self, frame: Frame, learning: bool) -> _Rows:
-        """Return the rows of a data frame, all of them checked.
-
-        A null in a column of numbers is a NaN, and in another column None. Both are refused in
-        learning and count as absent in prediction.
-        """
-        rows = []
-        for record in _records(frame, learning):
-            try:
-                rows.append(_read(record, nan_allowed=not learning))
-            except ValueError as error:
-                raise ValueError(f"{error} (row {len(rows)} of the data frame)") from None
-        return _Rows(rows)
+    def _copy(self) -> SparseEncoder:
+        twin = SparseEncoder(self._statistics.max_categories)
+        twin.set_state(StateReader(self.get_state(), "encoder"))
+        return twin
 
     def get_state(self) -> State:
         """Return a copy of the state."""
-        return {"names": self.names}
+        return {"names": self.names, "statistics": self._statistics.get_state()}
 
     def set_state(self, reader: StateReader) -> None:
         """Take over a state, or raise a ValueError if it is damaged."""
         names = reader.names("names")
+        self._statistics.set_state(reader.reader("statistics"))
         reader.finish()
         self.index = {name: row for row, name in enumerate(names)}
 
 
-class _Rows:
-    """The rows of a data frame as names and values."""
+def size_of(name: Name, number: float) -> tuple[Name, str, float]:
+    """Return the name of the row of all numbers of about this size.
 
-    def __init__(self, rows: list[tuple[Collection[Name], FloatArray]]) -> None:
-        self._rows = rows
+    Examples
+    --------
+    >>> from river_oauc.encoding.sparse import size_of
+    >>> size_of("amount", 9.99), size_of("amount", 12.5), size_of("amount", -0.3)
+    (('amount', 'from', 8.0), ('amount', 'from', 12.0), ('amount', 'from', -0.25))
 
-    def encode(self, encoder: SparseEncoder, row: int) -> SparseExample | None:
-        """Return the example of a row, or None if it has a name that is not known yet."""
-        return encoder._look_up(*self._rows[row])
-
-    def encode_known(self, encoder: SparseEncoder) -> Iterator[SparseExample]:
-        """Return the examples of all rows for predictions."""
-        return itertools.starmap(encoder._look_up_known, self._rows)
-
-    def names_in(self, row: int) -> Collection[Name]:
-        """Return the names of the features of a row that are not 0."""
-        return self._rows[row][0]
+    """
+    mantissa, exponent = math.frexp(number)
+    if mantissa:
+        mantissa = math.copysign(0.75 if abs(mantissa) >= 0.75 else 0.5, mantissa)
+    return name, "from", math.ldexp(mantissa, exponent)
 
 
-def _read(record: Record, nan_allowed: bool) -> tuple[Collection[Name], FloatArray]:
-    """Return names and values of the features that are not 0, or raise a ValueError."""
-    if type(record) is not dict and not isinstance(record, Mapping):
-        raise record_error(record)
-    # A copy: another thread may change the record meanwhile.
-    record = dict(record)
-    names: Collection[Name] = record
-    given: Collection[typing.Any] = record.values()
-    if not PLAIN_TYPES.issuperset(map(type, given)):
-        names, given = list(names), list(given)
-        for i, (name, value) in enumerate(record.items()):
-            if isinstance(value, str):
-                names[i], given[i] = _category(name, value, record), 1.0
-            elif is_not_real(value):
-                raise record_error(record, nan_allowed=True, none_allowed=True, str_allowed=True)
-    try:
-        # struct takes nothing but numbers, where numpy would parse bytes.
-        values = np.frombuffer(struct.pack(f"{len(given)}d", *given))
-    except CONVERSION_ERRORS:
-        raise record_error(record, nan_allowed, str_allowed=True) from None
-    # Unlike `dot`, `vdot` does not warn of an overflow.
-    squared_norm = float(np.vdot(values, values))
-    if nan_allowed and math.isnan(squared_norm):
-        values = np.where(np.isnan(values), 0.0, values)
-        squared_norm = float(np.vdot(values, values))
-    if not squared_norm <= MAX_SQUARED_NORM:
-        raise record_error(record, nan_allowed, str_allowed=True)
-    if np.count_nonzero(values) < len(values):
-        names = list(itertools.compress(names, values.tolist()))
-        values = values[values != 0.0]
-    return names, values
-
-
-def _category(name: Name, value: str, record: Record) -> Name:
-    """Return the feature that a string stands for."""
-    category = (name, value)
-    if category in record:
+def _category(name: Name, category: Hashable, values: Mapping[Name, Value]) -> Name:
+    """Return the name of the row of a category."""
+    pair = (name, category)
+    if pair in values:
         raise ValueError(
-            f"feature {short_repr(name)} is the string {short_repr(value)}, which makes it the "
-            f"feature {short_repr(category)}, and that is there as well: rename one of the two"
+            f"feature {short_repr(name)} is {short_repr(category)}, which makes it the feature "
+            f"{short_repr(pair)}, and that is there as well: rename one of the two"
         )
-    return category
-
-
-def _records(frame: Frame, learning: bool) -> Iterator[dict[Name, typing.Any]]:
-    """Yield the rows of a data frame as dicts."""
-    columns = frame.columns
-    if all(map(is_numeric, frame.schema.values())):
-        # Wide frames are mostly zeros, which numpy skips faster.
-        for numbers in read_features(frame):
-            (present,) = numbers.nonzero()
-            yield {columns[j]: numbers[j] for j in present.tolist()}
-        return
-    cells = []
-    for name, dtype in frame.schema.items():
-        column = frame.get_column(name)
-        if is_numeric(dtype):
-            cells.append(read_column(name, column).tolist())
-        else:
-            absent = None if learning else math.nan
-            values = zip(column.to_list(), column.is_null().to_list(), strict=True)
-            cells.append([absent if is_null else value for value, is_null in values])
-    for row in zip(*cells, strict=True):
-        yield dict(zip(columns, row, strict=True))
+    return pair

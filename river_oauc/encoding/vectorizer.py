@@ -76,16 +76,16 @@ class Vectorizer:
         self.takes_missing, self.max_features = takes_missing, max_features
         # At least one position, so that an example without features is a vector, too.
         self.size = 1
-        self._index: dict[Name, int] = {}
+        self.index: dict[Name, int] = {}
         self._forget_layout()
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self.index)
 
     @property
     def names(self) -> list[Name]:
         """The known names, by position."""
-        return list(self._index)
+        return list(self.index)
 
     def encode(self, x: Record, learning: bool = True) -> FloatArray | None:
         """Return the array of `x`, or None if it has a name that is not known yet.
@@ -93,7 +93,7 @@ class Vectorizer:
         A ValueError is raised if a value, under a known name or not, is not a finite number.
         """
         if acceleration.encode_dict is not None:
-            array: FloatArray | None = acceleration.encode_dict(x, self._index, self.size)
+            array: FloatArray | None = acceleration.encode_dict(x, self.index, self.size)
             if array is not None:
                 return array
         # Not for subclasses: a defaultdict makes a value for every name, and a Counter has one.
@@ -114,7 +114,7 @@ class Vectorizer:
     def _encode_any(self, x: Record, learning: bool) -> FloatArray | None:
         """Return the array of any mapping, or None if it is to be learned and has a new name."""
         x, values = self._read(x, learning)
-        index = self._index
+        index = self.index
         if learning and not x.keys() <= index.keys():
             return None
         if len(x) == len(index) > 1 and acceleration.encode_dict is None:
@@ -157,11 +157,11 @@ class Vectorizer:
 
     def _set_layout(self) -> None:
         """Prepare the fast path in Python: for dicts with all the names that are known by now."""
-        n_free = self.size - len(self._index)
+        n_free = self.size - len(self.index)
         # struct is several times as fast as numpy; it writes zeros where the format says `x`.
-        self._layout = struct.Struct(f"{len(self._index)}d{8 * n_free}x")
-        self._values = operator.itemgetter(*self._index)
-        self._n_layout = len(self._index)
+        self._layout = struct.Struct(f"{len(self.index)}d{8 * n_free}x")
+        self._values = operator.itemgetter(*self.index)
+        self._n_layout = len(self.index)
 
     def read(self, x: Record) -> _Rows:
         """Return a record that is to be learned, as the only row of a data frame."""
@@ -170,16 +170,16 @@ class Vectorizer:
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
-        new = [name for name in names if name not in self._index]
-        n_before = len(self._index)
+        new = [name for name in names if name not in self.index]
+        n_before = len(self.index)
         n_names = self.check_room(n_before + len(new))
         positions = dict(zip(new, range(n_before, n_names), strict=True))
         # First the room and then the names: an interrupt in between does no harm.
         if n_names > self.size:
-            limit = sys.maxsize if self.max_features is None else self.max_features
+            limit = len(self.index) + self.n_free
             self.size = max(n_names, min(self.size + self.size // 8, limit))
         self._forget_layout()
-        self._index.update(positions)
+        self.index.update(positions)
 
     def check_room(self, n_names: int) -> int:
         """Return the number of names, or raise a ValueError if it is above `max_features`."""
@@ -192,27 +192,36 @@ class Vectorizer:
             )
         return n_names
 
+    @property
+    def n_free(self) -> int:
+        """The number of names that there is room for."""
+        return sys.maxsize if self.max_features is None else self.max_features - len(self.index)
+
     def truncate(self, n_names: int, size: int) -> None:
         """Forget all names but the first ones: undoes `extend`."""
         for name in self.names[n_names:]:
-            del self._index[name]
+            del self.index[name]
         self._forget_layout()
         self.size = size
 
     def positions(self, names: Iterable[Name]) -> IntArray:
         """Return the positions of known names."""
-        return np.array([self._index[name] for name in names], dtype=np.int64)
+        return np.array([self.index[name] for name in names], dtype=np.int64)
 
-    def copy(self) -> Vectorizer:
-        """Return a copy, to be changed on its own."""
+    def learn(self, x: Record, positive: bool, weight: float) -> None:
+        """Do nothing: what an array is does not depend on labels."""
+
+    def merged(self, other: Vectorizer) -> Vectorizer:
+        """Return a vectorizer that knows the names of both, those of the other one last."""
         twin = Vectorizer(self.takes_missing, self.max_features)
-        twin.size, twin._index = self.size, dict(self._index)
+        twin.size, twin.index = self.size, dict(self.index)
+        twin.extend(other.index)
         return twin
 
     def read_frame(self, frame: Frame, learning: bool) -> _Rows:
         """Return the rows of a data frame, all of them checked."""
         if learning:
-            self.check_room(len(self._index.keys() | set(frame.columns)))
+            self.check_room(len(self.index.keys() | set(frame.columns)))
         matrix = read_features(frame)
         if not learning and not self.takes_missing:
             matrix = np.where(np.isnan(matrix), 0.0, matrix)
@@ -230,7 +239,7 @@ class Vectorizer:
 
     def decode(self, array: FloatArray) -> dict[Name, float]:
         """Return the entries of an array by the names of their features."""
-        return dict(zip(self._index, array.tolist(), strict=False))
+        return dict(zip(self.index, array.tolist(), strict=False))
 
     def get_state(self) -> State:
         """Return a copy of the state."""
@@ -239,7 +248,7 @@ class Vectorizer:
     def set_state(self, reader: StateReader) -> None:
         """Take over a state, or raise a ValueError if it is damaged."""
         names = reader.names("names")
-        self._index = {name: position for position, name in enumerate(names)}
+        self.index = {name: position for position, name in enumerate(names)}
         self.size = reader.count("size", minimum=max(1, len(names)))
         reader.finish()
 
@@ -254,7 +263,7 @@ class _Rows:
     def encode(self, vectorizer: Vectorizer, row: int) -> FloatArray | None:
         """Return the array of a row, or None if a column is not known yet."""
         if self._encoded.shape[1] != vectorizer.size:
-            if any(name not in vectorizer._index for name in self._columns):
+            if any(name not in vectorizer.index for name in self._columns):
                 return None
             self._encoded = self.encode_known(vectorizer)
         array: FloatArray = self._encoded[row]
@@ -262,12 +271,15 @@ class _Rows:
 
     def encode_known(self, vectorizer: Vectorizer) -> FloatArray:
         """Return the arrays of all rows for predictions."""
-        index = vectorizer._index
+        index = vectorizer.index
         known = [j for j, name in enumerate(self._columns) if name in index]
         encoded = np.zeros((len(self._matrix), vectorizer.size))
         encoded[:, [index[self._columns[j]] for j in known]] = self._matrix[:, known]
         return encoded
 
-    def names_in(self, row: int) -> Sequence[Name]:
+    def names_in(self, vectorizer: Vectorizer, row: int) -> Sequence[Name]:
         """Return the names of the features of a row."""
         return self._columns
+
+    def learn(self, vectorizer: Vectorizer, row: int, positive: bool, weight: float) -> None:
+        """Do nothing, as `Vectorizer.learn`."""
