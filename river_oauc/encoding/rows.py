@@ -66,7 +66,8 @@ def _values(name: str, column: nw.Series[typing.Any]) -> list[typing.Any]:
         return values
     if dtype.is_float():
         numbers = column.to_numpy()
-        if numbers.dtype.kind == "f" and not (np.abs(numbers) > MAX_NORM).any():
+        # NaN is fine.
+        if numbers.dtype.kind == "f" and not (np.abs(numbers.astype(float)) > MAX_NORM).any():
             return values
     if dtype == nw.Categorical and all(map(_is_valid, column.unique().to_list())):
         return values

@@ -4,7 +4,8 @@
   size: half an octave of numbers, such as those from 8 to 12, shares a row with the value 1.
 - A category has a row with the value 1, which is `(feature, category)`. So have whole numbers that
   count as categories; see `statistics`.
-- If a feature has more than `FEW_CATEGORIES`, their log odds stand in a row of the feature.
+- If a feature has more than `FEW_CATEGORIES`, their log odds stand in a row of the feature. Hours
+  and weekdays have none.
 - A text has the rows of its words, `(feature, word)`, in lower case.
 - An unknown value has no row, as if the feature were absent.
 """
@@ -21,7 +22,7 @@ from river import base
 
 from river_oauc import acceleration
 from river_oauc.encoding.frames import Frame
-from river_oauc.encoding.kinds import Value, read_record
+from river_oauc.encoding.kinds import TimePart, Value, read_record
 from river_oauc.encoding.records import LOG_ODDS, Statistics
 from river_oauc.encoding.rows import RecordRows
 from river_oauc.encoding.statistics import FEW_CATEGORIES
@@ -142,7 +143,8 @@ class SparseEncoder:
                 entries[size_of(name, number)] = 1.0
             if category is not None and feature.is_category:
                 entries[_category(name, category, values)] = 1.0
-                if len(feature.categories or ()) > FEW_CATEGORIES:
+                n_categories = len(feature.categories or ())
+                if n_categories > FEW_CATEGORIES and not isinstance(name, TimePart):
                     odds = feature.log_odds(category, self._statistics.prior)
                     if odds:
                         entries[name, "has", LOG_ODDS] = odds

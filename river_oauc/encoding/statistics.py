@@ -33,7 +33,7 @@ MOST_DISTINCT, MIN_VALUES = 0.9, 100
 # By then an id of which there are ten thousand has recurred.
 GIVE_UP_AFTER = 10_000
 
-# The weights of a few categories are soon known, without their log odds.
+# The weights of a few categories are soon known without their log odds.
 FEW_CATEGORIES = 4
 
 # A text has at least so many words, and so many strings tell whether a feature is made of texts.
