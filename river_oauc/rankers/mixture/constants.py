@@ -8,8 +8,11 @@ from __future__ import annotations
 
 # Units -------------------------------------------------------------------------------------------
 
-# Means and deviations follow a scaler or a drift within about a thousand examples.
+# Means and deviations follow a scaler or a drift within about a thousand examples, and later on
+# within a tenth of the stream. While nothing changes, units are to be steady: moments gathered in
+# old units go stale. When something does, a younger generation starts with units of its own.
 UNITS_MEMORY = 1000
+UNITS_SHARE = 0.1
 
 # Values further from the mean than this many deviations update mean and deviation as if they were
 # that far: a single outlier at most doubles the variance.
@@ -17,6 +20,12 @@ OUTLIER_DEVIATIONS = UNITS_MEMORY**0.5
 
 # Standardised values never exceed this; closer to 0 they hardly change.
 LARGEST_STANDARDIZED = 4.0
+
+# The tails of a feature are heavy if the logarithm of its mean size is this far above the mean of
+# the logarithms. It is 0.58 for exponential sizes, and 1.1 for log-normal ones of deviation 1.5.
+# That is decided after so many examples, and whenever their number has doubled, up to so many.
+HEAVY_TAIL = 1.0
+FIRST_TAILS, LAST_TAILS = 32, 1024
 
 # Added to a variance before something is divided by it, so that a constant feature becomes 0.
 SMALLEST_FEATURE_VARIANCE = 1e-200

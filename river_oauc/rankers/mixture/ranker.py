@@ -87,7 +87,7 @@ class MixtureRanker:
         """Return by how much the linear part of the score rises with each feature, at its mean."""
         slopes = np.zeros(self.n_features)
         for generation, share in self.shared_generations:
-            slopes += share * generation.linear_weights()[1:] * generation.units.factors
+            slopes += share * generation.linear_weights()[1:] * generation.units.slopes()
         return slopes
 
     def contributions(self, x: FloatArray) -> FloatArray:

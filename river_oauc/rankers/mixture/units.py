@@ -13,7 +13,9 @@ from river_oauc.rankers.mixture.constants import (
     OUTLIER_DEVIATIONS,
     SMALLEST_FEATURE_VARIANCE,
     UNITS_MEMORY,
+    UNITS_SHARE,
 )
+from river_oauc.rankers.mixture.tails import Tails
 from river_oauc.state import State, StateReader
 
 
@@ -21,10 +23,11 @@ class Units:
     """Recent mean and deviation of each feature.
 
     A standardised feature means the same whatever it is measured in, and after a scaler in front
-    has changed its range. Outliers are drawn in smoothly: no value is further than four units from
-    the mean. An unknown value (NaN) counts as the mean, and changes neither mean nor deviation.
+    has changed its range. A feature with heavy tails is replaced by its logarithm first. Outliers
+    are drawn in smoothly: no value is further than four units from the mean. An unknown value (NaN)
+    counts as the mean, and changes neither mean nor deviation.
 
-    An update costs O(p) time, and memory is 4p doubles for p features.
+    An update costs O(p) time, and memory is 8p doubles for p features.
 
     Parameters
     ----------
@@ -33,10 +36,12 @@ class Units:
 
     Attributes
     ----------
+    tails
+        Which features have heavy tails.
     mean
-        Recent mean of each feature.
+        Recent mean of each feature, or of its logarithm.
     factors
-        One over the recent deviation of each feature; 0 for a feature that does not vary.
+        One over the recent deviation; 0 for a feature that does not vary.
     fixed
         Whether `update` changes nothing.
 
@@ -59,6 +64,7 @@ class Units:
 
     def __init__(self, size: int) -> None:
         self.fixed = False
+        self.tails = Tails(size)
         self._n_seen = 0
         # The number of unknown values of each feature.
         self._n_missing: FloatArray = np.zeros(size)
@@ -76,15 +82,22 @@ class Units:
         """Follow the vector `x`, unless the units are fixed."""
         if self.fixed:
             return
-        deviation = x - self.mean
+        heavy = self.tails.update(x)
+        if heavy is not None:
+            # As if they had been unknown so far.
+            n_missing = np.where(heavy, float(self._n_seen), self._n_missing)
+            mean, variance = (np.where(heavy, 0.0, each) for each in (self.mean, self._variance))
+            self._set(self._n_seen, n_missing, mean, variance)
+        deviation = self.tails.transform(x) - self.mean
         scaled = deviation * self.factors
         squared_norm = scaled.dot(scaled)
         n_seen, n_missing = self._n_seen + 1, self._n_missing
-        rate: float | FloatArray = 1.0 / min(n_seen, UNITS_MEMORY)
+        memory = max(UNITS_MEMORY, UNITS_SHARE * n_seen)
+        rate: float | FloatArray = 1.0 / min(n_seen, memory)
         if math.isnan(squared_norm) or self._any_missing:
             known = ~np.isnan(deviation)
             n_missing = n_missing + ~known
-            rate = known / np.clip(n_seen - n_missing, 1.0, UNITS_MEMORY)
+            rate = known / np.clip(n_seen - n_missing, 1.0, memory)
             deviation = np.where(known, deviation, 0.0)
             scaled = deviation * self.factors
         if not squared_norm <= OUTLIER_DEVIATIONS**2:
@@ -106,7 +119,7 @@ class Units:
 
     def standardize(self, x: FloatArray) -> FloatArray:
         """Return a vector, or the rows of a matrix, in these units."""
-        z = (x - self.mean) * self.factors
+        z = (self.tails.transform(x) - self.mean) * self.factors
         scaled = z * (1.0 / LARGEST_STANDARDIZED)
         z /= np.sqrt(1.0 + scaled * scaled)
         # One product finds a NaN at a fraction of the cost of looking for it.
@@ -114,11 +127,21 @@ class Units:
             z[np.isnan(z)] = 0.0
         return z
 
+    def slopes(self) -> FloatArray:
+        """Return by how much each standardised feature rises with the feature, at its mean."""
+        scales = self.tails.scales
+        # The derivative of log(1 + x / s) is 1 / (s + x).
+        sizes = scales * np.exp(np.minimum(np.abs(self.mean), 700.0))
+        return self.factors / np.where(scales > 0.0, sizes, 1.0)
+
     def merge(self, other: Units) -> None:
         """Add what the units of another part of the stream remember."""
         n, n_other = self._n_remembered, other._n_remembered
+        # Where only one of the two has found out that tails are heavy, its units count.
+        n = np.where((self.tails.scales == 0.0) & (other.tails.scales > 0.0), 0.0, n)
+        n_other = np.where((self.tails.scales > 0.0) & (other.tails.scales == 0.0), 0.0, n_other)
         share = n_other / np.maximum(n + n_other, 1.0)
-        gap = other.mean - self.mean
+        gap = other.mean + np.sign(other.mean) * other.tails.shift_to(self.tails) - self.mean
         variance = self._variance + share * (other._variance - self._variance)
         variance += share * (1.0 - share) * gap * gap
         self._set(
@@ -127,10 +150,12 @@ class Units:
             self.mean + share * gap,
             variance,
         )
+        self.tails.merge(other.tails)
 
     @property
     def _n_remembered(self) -> FloatArray:
-        n: FloatArray = np.minimum(self._n_seen - self._n_missing, UNITS_MEMORY)
+        memory = max(UNITS_MEMORY, UNITS_SHARE * self._n_seen)
+        n: FloatArray = np.minimum(self._n_seen - self._n_missing, memory)
         return n
 
     def fix(self, n_seen: int, n_known: FloatArray, mean: FloatArray, variance: FloatArray) -> None:
@@ -150,15 +175,23 @@ class Units:
 
     def same_as(self, other: Units) -> bool:
         """Return whether both standardise vectors alike."""
-        return np.array_equal(self.mean, other.mean) and np.array_equal(self.factors, other.factors)
+        return (
+            np.array_equal(self.mean, other.mean)
+            and np.array_equal(self.factors, other.factors)
+            and np.array_equal(self.tails.scales, other.tails.scales)
+        )
 
     def change_to(self, new: Units) -> tuple[FloatArray, FloatArray]:
         """Return the factors and shifts that bring a standardised vector to new units.
 
         They are exact to first order about the old mean; further away, values are drawn in.
         """
-        shift = (self.mean - new.mean) * new.factors
+        mean = self.mean + np.sign(self.mean) * self.tails.shift_to(new.tails)
+        shift = (mean - new.mean) * new.factors
         varies = (self.factors > 0.0) & (new.factors > 0.0)
+        # Values and their logarithms are ordered alike, about their means.
+        alike = (self.tails.scales > 0.0) == (new.tails.scales > 0.0)
+        shift, varies = np.where(alike, shift, 0.0), varies & alike
         # A feature that does not vary is 0, or does not count.
         scale = np.where(varies, new.factors / np.where(varies, self.factors, 1.0), 1.0)
         drawn_in = 1.0 / np.sqrt(1.0 + (shift / LARGEST_STANDARDIZED) ** 2)
@@ -167,7 +200,7 @@ class Units:
     def reindexed(self, positions: IntArray, size: int) -> Units:
         """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
         moved = Units(size)
-        moved.fixed = self.fixed
+        moved.fixed, moved.tails = self.fixed, self.tails.reindexed(positions, size)
         moved._set(
             self._n_seen,
             reindexed(self._n_missing, positions, size),
@@ -180,6 +213,7 @@ class Units:
         """Return a copy of the state."""
         return {
             "fixed": self.fixed,
+            "tails": self.tails.get_state(),
             "n_seen": self._n_seen,
             "n_missing": self._n_missing.copy(),
             "mean": self.mean.copy(),
@@ -191,6 +225,7 @@ class Units:
         """Return the units with this state."""
         units = cls(size)
         units.fixed = reader.flag("fixed")
+        units.tails = Tails.from_state(reader.reader("tails"), size)
         n_seen = reader.count("n_seen")
         units._set(
             n_seen,

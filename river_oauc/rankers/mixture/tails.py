@@ -1,0 +1,144 @@
+"""Logarithms of features with heavy tails."""
+
+from __future__ import annotations
+
+import typing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.rankers.mixture.constants import FIRST_TAILS, HEAVY_TAIL, LAST_TAILS
+from river_oauc.state import State, StateReader
+
+# The logarithm of a size is within these bounds, and 0 has none.
+_MAX_LOG = 1e3
+
+
+class Tails:
+    """Which features have heavy tails: amounts and ratios of which a few are huge.
+
+    The logarithm of the mean size of such a feature is far above the mean of the logarithms: by
+    half the variance of these, if they are Gaussian. From then on the feature is the signed
+    logarithm sign(x) · log(1 + |x| / s), where s is its geometric mean size. So outliers are
+    ordinary values, and units of the feature are not worn down by them. That is decided after 32,
+    64, ..., 1,024 examples, and for good.
+
+    Parameters
+    ----------
+    size
+        Number of features.
+
+    Attributes
+    ----------
+    scales
+        The scale s of each feature; 0 if its tails are not heavy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.mixture.tails import Tails
+
+    >>> tails, rng = Tails(2), np.random.default_rng(1)
+    >>> for x in rng.normal(size=(100, 2)):
+    ...     _ = tails.update(np.array([x[0], np.exp(3.0 * x[1])]))
+    >>> tails.scales
+    array([0.   , 0.641])
+    >>> tails.transform(np.array([1000.0, 1000.0]))
+    array([1000.   ,    7.353])
+
+    """
+
+    def __init__(self, size: int) -> None:
+        self.scales: FloatArray = np.zeros(size)
+        self._any_heavy = False
+        self._n_seen = 0
+        # Of the values of each feature that are neither 0 nor unknown: their number, and the means
+        # of their sizes and of the logarithms of these.
+        self._n: FloatArray = np.zeros(size)
+        self._mean_size: FloatArray = np.zeros(size)
+        self._mean_log: FloatArray = np.zeros(size)
+
+    def update(self, x: FloatArray) -> NDArray[np.bool_] | None:
+        """Follow a vector; return a mask of the features whose tails turn out to be heavy."""
+        if self._n_seen >= LAST_TAILS:
+            return None
+        n_seen = self._n_seen + 1
+        sizes = np.abs(x)
+        counts = sizes > 0.0
+        n = self._n + counts
+        rate = counts / np.maximum(n, 1.0)
+        sizes = np.where(counts, sizes, 1.0)
+        mean_size = self._mean_size + rate * (sizes - self._mean_size)
+        mean_log = self._mean_log + rate * (np.log(sizes) - self._mean_log)
+        self._n_seen, self._n, self._mean_size, self._mean_log = n_seen, n, mean_size, mean_log
+        if n_seen < FIRST_TAILS or n_seen & (n_seen - 1):
+            return None
+        spread = np.log(np.maximum(mean_size, np.exp(-_MAX_LOG / 2))) - mean_log
+        heavy: NDArray[np.bool_] = (
+            (self.scales == 0.0) & (n >= FIRST_TAILS) & (spread >= HEAVY_TAIL)
+        )
+        if not heavy.any():
+            return None
+        self._set_scales(np.where(heavy, np.exp(mean_log), self.scales))
+        return heavy
+
+    def _set_scales(self, scales: FloatArray) -> None:
+        self.scales, self._any_heavy = scales, bool(scales.any())
+
+    def transform(self, x: FloatArray) -> FloatArray:
+        """Return a vector, or the rows of a matrix, with logarithms where tails are heavy."""
+        if not self._any_heavy:
+            return x
+        heavy = self.scales > 0.0
+        transformed = x.copy()
+        values = x[..., heavy]
+        transformed[..., heavy] = np.copysign(np.log1p(np.abs(values) / self.scales[heavy]), values)
+        return transformed
+
+    def shift_to(self, new: Tails) -> FloatArray:
+        """Return about how much larger the logarithms are with the scales of others."""
+        both = (self.scales > 0.0) & (new.scales > 0.0)
+        ratio = np.where(both, self.scales, 1.0) / np.where(both, new.scales, 1.0)
+        return np.log(ratio)
+
+    def merge(self, other: Tails) -> None:
+        """Add what is known from another part of the stream; own scales stay."""
+        n = self._n + other._n
+        share = other._n / np.maximum(n, 1.0)
+        self._n_seen, self._n = self._n_seen + other._n_seen, n
+        self._mean_size = self._mean_size + share * (other._mean_size - self._mean_size)
+        self._mean_log = self._mean_log + share * (other._mean_log - self._mean_log)
+        self._set_scales(np.where(self.scales > 0.0, self.scales, other.scales))
+
+    def reindexed(self, positions: IntArray, size: int) -> Tails:
+        """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
+        moved = Tails(size)
+        moved._n_seen = self._n_seen
+        moved._set_scales(reindexed(self.scales, positions, size))
+        moved._n, moved._mean_size, moved._mean_log = (
+            reindexed(each, positions, size) for each in (self._n, self._mean_size, self._mean_log)
+        )
+        return moved
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        return {
+            "n_seen": self._n_seen,
+            "scales": self.scales.copy(),
+            "n": self._n.copy(),
+            "mean_size": self._mean_size.copy(),
+            "mean_log": self._mean_log.copy(),
+        }
+
+    @classmethod
+    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
+        """Return the tails with this state."""
+        tails = cls(size)
+        tails._n_seen = reader.count("n_seen")
+        tails._set_scales(reader.array("scales", size, minimum=0.0))
+        tails._n = reader.array("n", size, minimum=0.0, maximum=tails._n_seen)
+        tails._mean_size = reader.array("mean_size", size, minimum=0.0)
+        tails._mean_log = reader.array("mean_log", size, minimum=-_MAX_LOG, maximum=_MAX_LOG)
+        reader.finish()
+        return tails
