@@ -24,11 +24,9 @@ CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
     for name in river_oauc.__all__
     if inspect.isclass(getattr(river_oauc, name))
 ]
-# For these None and NaN mean unknown. For the others they are refused in learning, and NaN is an
-# absent feature in prediction.
-TAKE_MISSING = (AutoOAUCM, AutoOKAUCM)
-# For these strings are categories.
-TAKE_STRINGS = (SparseOAUCM,)
+# These take raw records: strings are categories, and None and NaN are as good as no key. The others
+# take numbers only; they refuse NaN in learning, and in prediction it is an absent feature.
+TAKE_RECORDS = (AutoOAUCM, AutoOKAUCM, SparseOAUCM)
 
 Factory = Callable[[], OnlineAUCClassifier]
 Example = tuple[dict[Any, Any], bool]
@@ -61,8 +59,8 @@ each_class = pytest.mark.parametrize("cls", CLASSIFIERS, ids=lambda cls: cls.__n
 # with inputs, so the many kinds of input are tried on these only.
 ENCODINGS = {
     "dense": functools.partial(make_case, river_oauc.OAUCM),
-    "dense with missing values": functools.partial(make_case, AutoOAUCM),
-    "sparse": functools.partial(make_case, SparseOAUCM),
+    "dense records": functools.partial(make_case, AutoOAUCM),
+    "sparse records": functools.partial(make_case, SparseOAUCM),
 }
 each_encoding = pytest.mark.parametrize("make", ENCODINGS.values(), ids=ENCODINGS)
 
@@ -147,7 +145,7 @@ def numbers_in(value: Any) -> Iterator[float]:
 
 def assert_finite(model: OnlineAUCClassifier) -> None:
     """Check that every number in a model is finite; stored examples may have unknown values."""
-    allowed = math.isnan if isinstance(model, TAKE_MISSING) else lambda number: False
+    allowed = math.isnan if isinstance(model, TAKE_RECORDS) else lambda number: False
     numbers = numbers_in(model.__getstate__()["ranker"])
     assert all(math.isfinite(number) or allowed(number) for number in numbers)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import copysign, exp, hypot, log, log1p, sqrt
 
+from record_reference import Sparse
+
 # A feature that is unusual in one of this many examples varies.
 OFTEN = 10
 # The unit of a deviation is at least a millionth of that of the level, and never makes 0/0.
@@ -17,17 +19,6 @@ def pull_of(margin, variance):
     if r == 0.0:
         return 0.5
     return 0.5 * variance / r / (r - b) if b < 0.0 else 0.5 + 0.5 * b / r
-
-
-def numbers_of(x):
-    """Return features and values: strings are categories of value 1, zeros are left out."""
-    numbers = {}
-    for name, value in x.items():
-        if isinstance(value, str):
-            numbers[name, value] = 1.0
-        elif value:
-            numbers[name] = float(value)
-    return numbers
 
 
 class Feature:
@@ -65,6 +56,7 @@ class Deviation(Feature):
 class SparseReference:
     def __init__(self, prior="balanced"):
         self.features, self.n_seen, self.prior = {}, 0, prior
+        self.encoder = Sparse()
         # Of the scores of the negatives and of the positives.
         self.n, self.mean, self.scatter = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
 
@@ -88,7 +80,7 @@ class SparseReference:
         return [(feature, z / length) for feature, z in inputs]
 
     def score_one(self, x):
-        return sum(feature.weight * z for feature, z in self.inputs(numbers_of(x)))
+        return sum(feature.weight * z for feature, z in self.inputs(self.encoder.encode(x)))
 
     def probability(self, x):
         logit = self.score_one(x)
@@ -110,7 +102,7 @@ class SparseReference:
     def learn_one(self, x, y, w=1.0):
         if w == 0.0:
             return
-        x = numbers_of(x)
+        record, x = x, self.encoder.encode(x)
         for name, value in x.items():
             if name not in self.features:
                 self.features[name] = Feature(abs(value))
@@ -139,6 +131,7 @@ class SparseReference:
         gap = score - self.mean[own]
         self.mean[own] += w / self.n[own] * gap
         self.scatter[own] += w * (n_before / self.n[own]) * gap**2
+        self.encoder.learn(record, y, w)
 
     def follow(self, feature, value, size, deviation):
         """Let unit and deviation of a feature follow a value."""

@@ -20,7 +20,7 @@ from classifiers import (
     CLASSIFIERS,
     PROBES,
     STREAM,
-    TAKE_MISSING,
+    TAKE_RECORDS,
     Factory,
     assert_close,
     each_case,
@@ -243,9 +243,9 @@ def test_nan_and_unknown_features_count_as_absent(make: Factory) -> None:
     model = learn(make(), STREAM)
     for x in PROBES:
         absent = {name: value for name, value in x.items() if name != "x1"}
-        if not isinstance(model, TAKE_MISSING):
-            assert model.score_one({**x, "x1": math.nan}) == model.score_one(absent)
-        assert model.score_one({**x, "x1": 0.0}) == model.score_one(absent)
+        assert model.score_one({**x, "x1": math.nan}) == model.score_one(absent)
+        if not isinstance(model, TAKE_RECORDS):
+            assert model.score_one({**x, "x1": 0.0}) == model.score_one(absent)
         assert model.score_one({**x, "unknown": 5.0}) == model.score_one(x)
         assert model.score_one({**x, "unknown": math.nan}) == model.score_one(x)
         assert model.score_one({"unknown": 5.0, **absent}) == model.score_one(absent)
@@ -349,14 +349,15 @@ def test_rows_without_columns(cls: type[OnlineAUCClassifier]) -> None:
 
 
 @each_case
-def test_an_absent_feature_is_zero(make: Factory) -> None:
+def test_an_absent_feature_is_zero_or_unknown(make: Factory) -> None:
     """For a known name, to the last bit."""
     sparse, dense = learn(make(), STREAM[:10]), learn(make(), STREAM[:10])
+    nothing = None if isinstance(sparse, TAKE_RECORDS) else 0.0
     rng = random.Random(9)
     for x, y in STREAM[10:]:
         gone = rng.sample(sorted(x), rng.randrange(len(x) + 1))
         sparse.learn_one({name: x[name] for name in x if name not in gone}, y)
-        dense.learn_one({name: 0.0 if name in gone else x[name] for name in x}, y)
+        dense.learn_one({name: nothing if name in gone else x[name] for name in x}, y)
     assert state(sparse) == state(dense)
 
 
@@ -385,13 +386,13 @@ def test_the_order_of_keys_does_not_matter(make: Factory) -> None:
 
 
 @each_case
-def test_examples_without_features_are_zeros(make: Factory) -> None:
+def test_examples_without_features_are_zeros_or_unknown(make: Factory) -> None:
     model = learn(make(), [({}, True), ({}, False), ({}, True)])
     assert model.predict_proba_one({})[True] == pytest.approx(
         model.predict_proba_one({"a": 1.0})[True]
     )
     learn(model, [*STREAM, ({}, True), ({}, False), *STREAM])
-    zeros = dict.fromkeys(STREAM[0][0], 0.0)
+    zeros = dict.fromkeys(STREAM[0][0], None if isinstance(model, TAKE_RECORDS) else 0.0)
     explicit = learn(make(), [(zeros, True), (zeros, False), (zeros, True), *STREAM])
     learn(explicit, [(zeros, True), (zeros, False), *STREAM])
     assert_close(scores(model), scores(explicit))
@@ -503,7 +504,8 @@ def test_memory_is_bounded(cls: type[OnlineAUCClassifier]) -> None:
         learn(model, stream[start : start + 100])
         sizes.append((len(pickle.dumps(model)), model._raw_memory_usage))
     early, late = np.max(sizes[:10], axis=0), np.max(sizes[10:], axis=0)
-    assert (late <= 1.02 * early).all()
+    # The smallest number so far is a new size to SparseOAUCM, ever more rarely.
+    assert (late <= (1.1 if cls.__name__ == "SparseOAUCM" else 1.02) * early).all()
 
 
 @pytest.mark.slow

@@ -107,7 +107,6 @@ def test_names_keep_their_positions_and_truncation_undoes_extension(batches, mor
     before, n_names, size = vectorizer.get_state(), len(vectorizer), vectorizer.size
     x = {name: 1.0 + i for i, name in enumerate(vectorizer.names)}
     array = vectorizer.encode(x)
-    copy = vectorizer.copy()
     vectorizer.extend(more)
     vectorizer.extend(itertools.chain(*batches))
     longer = vectorizer.encode(x)
@@ -117,7 +116,7 @@ def test_names_keep_their_positions_and_truncation_undoes_extension(batches, mor
     restored.set_state(StateReader(vectorizer.get_state(), "vectorizer"))
     assert restored.get_state() == vectorizer.get_state()
     vectorizer.truncate(n_names, size)
-    assert vectorizer.get_state() == copy.get_state() == before
+    assert vectorizer.get_state() == before
     assert vectorizer.encode(x).tolist() == array.tolist()
 
 
@@ -446,7 +445,9 @@ def test_rows_are_encoded_like_dicts(backend: Backend):
     columns = {"c": [1.0, 2.0], "new": [3.0, 4.0], "a": [5, 6]}
     rows = vectorizer.read_frame(dataframe.into_frame(backend.frame(columns)), learning=True)
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    assert rows.encode(vectorizer, 0) is None and list(rows.names_in(0)) == list(columns)
+    assert rows.encode(vectorizer, 0) is None and list(rows.names_in(vectorizer, 0)) == list(
+        columns
+    )
     for record, array in zip(records, rows.encode_known(vectorizer), strict=True):
         assert array.tolist() == vectorizer.encode_known(record).tolist()
     vectorizer.extend(columns)

@@ -89,7 +89,7 @@ def test_features_are_matched_by_name(make: Factory) -> None:
     # Sums in another order.
     assert scores(merged, probes) == pytest.approx(scores(expected, probes), rel=1e-5, abs=1e-8)
     wider = one + learn(make(), stream(90, seed=2, names="cdef"))
-    assert set(wider._encoder.names) == set("abcdef")
+    assert set("abcdef") <= set(wider._encoder.names)
     assert np.isfinite(wider.score_one({"a": 1.0, "f": 1.0, "c": -1.0}))
 
 

@@ -48,7 +48,7 @@ def learn(model, stream):
 # The rule --------------------------------------------------------------------------------------
 
 numbers = st.sampled_from([0, 1, 1.0, True, False, 2, -1, 1e-300, -3.5, 1e9]) | st.floats(-1e6, 1e6)
-values = numbers | st.sampled_from(["a", "b", ""])
+values = numbers | st.sampled_from(["a", "b", "", "c d e", None, math.nan])
 records = st.dictionaries(st.sampled_from("abcdefgh"), values, max_size=6)
 weights = st.sampled_from([1.0, 1.0, 0.5, 4.0, 0.0, 1e-3, 1e3])
 streams = st.lists(st.tuples(records, st.booleans(), weights), max_size=40)
@@ -185,9 +185,11 @@ def test_weights_show_levels_and_deviations():
         y = rng.random() < 0.3
         model.learn_one({"age": 40.0 + rng.gauss(5.0 * y, 5.0), "one": 1.0}, y)
     weights = model.weights
-    assert list(weights) == ["age", "one", Deviation("age")]
+    sizes = [name for name in weights if isinstance(name, tuple)]
+    assert list(weights) == ["age", "one", *sizes, Deviation("age")]
+    assert {("age", "from", 32.0), ("age", "from", 48.0)} <= set(sizes)
     assert model.largest_weights(1) == {Deviation("age"): max(weights.values())}
-    assert model.largest_weights().keys() == weights.keys()
+    assert model.largest_weights(99).keys() == weights.keys()
     with pytest.raises(ValueError, match="k is 0"):
         model.largest_weights(0)
 
@@ -269,8 +271,8 @@ def test_names_that_were_never_learned_do_no_harm():
     ],
 )
 def test_damaged_states_are_refused(part, field, damaged):
-    model = learn(SparseOAUCM(), [({"a": 1.0 + i, "b": -i}, i % 2 == 0, 1.0) for i in range(9)])
-    state = model.__getstate__()
+    stream = [({"a": 1.0 + i % 2, "b": -1 - i % 2}, i % 2 == 0, 1.0) for i in range(9)]
+    state = learn(SparseOAUCM(), stream).__getstate__()
     assert len(state["ranker"][part][field]) == 2
     state["ranker"][part][field] = damaged
     with pytest.raises(ValueError, match="damaged"):

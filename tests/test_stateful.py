@@ -21,11 +21,12 @@ import os
 import pickle
 import random
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pandas as pd
 import pytest
-from classifiers import CLASSIFIERS, TAKE_MISSING, TAKE_STRINGS, assert_finite, state
+from classifiers import CLASSIFIERS, TAKE_RECORDS, assert_finite, state
 from conftest import BACKENDS, Backend
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -89,15 +90,18 @@ LABELS = st.sampled_from([(True, False), (True, False), (True,), (False,)])
 TAME_SIZES, WILD_SIZES = (0.0, 1.0, 1.0, 30.0), (1e-160, 1.0, 1e8, 1e25, 1e45)
 TAME_ROW_WEIGHTS, WILD_ROW_WEIGHTS = (1.0, 1.0, 0.0, 0.5, 3.0), (1.0, 0.0, 1e-50, 1e50)
 
-# What some learners take for values that are not known.
-MISSING = st.sampled_from([None, math.nan])
+# What some learners take beside numbers.
+RAW_VALUES = st.sampled_from(
+    [None, math.nan, pd.NA, "x", "y", "some words here", b"x", 3, 4, 2**60, date(2024, 2, 29)]
+)
+RAW_CELLS = ("x", None, "some words here")
 
 NOT_FEATURES = [math.nan, math.inf, -math.inf, "1.5", None, 1e200, 10**400, 1j, [1.0], pd.NA]
 NOT_LABELS = ["fraud", None, 2, 0.5, math.nan, [True], pd.NA]
 NOT_WEIGHTS = [-1.0, math.nan, math.inf, "1", None, 1e51, 1e-51]
 
 # What a classifier may have against an example that is sound in itself.
-GROUNDS = ("step is too large", "no finite value", "norm above", "features must be within")
+GROUNDS = ("step is too large", "no finite value", "norm above", "must be within")
 
 PROBES: list[dict[Any, Any]] = [
     {},
@@ -177,8 +181,8 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data(), y=st.sampled_from([True, False, 1, -1]))
     def learn_one(self, data: st.DataObject, y: Any) -> None:
         values = TAME_VALUES | WILD_VALUES if self.wild else TAME_VALUES
-        if issubclass(self.cls, TAKE_MISSING):
-            values |= MISSING
+        if issubclass(self.cls, TAKE_RECORDS):
+            values |= RAW_VALUES
         x = data.draw(examples(values))
         w = data.draw(TAME_WEIGHTS | WILD_WEIGHTS if self.wild else TAME_WEIGHTS)
         self.both_learn(x, y, w)
@@ -206,9 +210,13 @@ class Life(RuleBasedStateMachine):
         sizes = WILD_SIZES if self.wild and seed % 2 else TAME_SIZES
         weights = WILD_ROW_WEIGHTS if self.wild and seed % 3 else TAME_ROW_WEIGHTS
         X = {name: [rng.gauss(0, 1) * rng.choice(sizes) for _ in range(n_rows)] for name in columns}
-        if issubclass(self.cls, TAKE_MISSING):
+        if issubclass(self.cls, TAKE_RECORDS):
             for values in X.values():
                 values[::7] = [math.nan] * len(values[::7])
+            X["when"] = [
+                None if rng.random() < 0.2 else date(2024, 2, 1 + i % 7) for i in range(n_rows)
+            ]
+            X["text"] = [rng.choice(RAW_CELLS) for _ in range(n_rows)]
         y = [rng.choice(labels) for _ in range(n_rows)]
         w = [rng.choice(weights) for _ in range(n_rows)]
 
@@ -221,7 +229,7 @@ class Life(RuleBasedStateMachine):
         for row in range(n_rows):
             before = pickle.dumps(self.twin) if is_refused else None
             try:
-                self.twin.learn_one({name: X[name][row] for name in columns}, y[row], w[row])
+                self.twin.learn_one({name: X[name][row] for name in X}, y[row], w[row])
             except ValueError:
                 assert pickle.dumps(self.twin) == before
                 break
@@ -232,10 +240,8 @@ class Life(RuleBasedStateMachine):
 
     def takes(self, value: Any) -> bool:
         """Whether it is a value that is not known, and may be, or a category."""
-        if isinstance(value, str):
-            return issubclass(self.cls, TAKE_STRINGS)
-        is_missing = value is None or isinstance(value, float) and math.isnan(value)
-        return is_missing and issubclass(self.cls, TAKE_MISSING)
+        is_missing = value is None or value is pd.NA or value != value
+        return (is_missing or isinstance(value, str)) and issubclass(self.cls, TAKE_RECORDS)
 
     # What leaves no trace ------------------------------------------------------------------------
 
