@@ -39,6 +39,7 @@ from river import optim
 
 from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, kernels
 from river_oauc.classifier import FORMAT, OnlineAUCClassifier
+from river_oauc.rankers.linear import LinearRanker
 
 # RIVER_OAUC_TRIES multiplies the number of random trials.
 TRIES = int(os.environ.get("RIVER_OAUC_TRIES", "1"))
@@ -353,6 +354,16 @@ def test_a_state_that_lacks_a_field_is_refused(cls: type[OnlineAUCClassifier]) -
 def test_other_formats_are_refused(number: Any) -> None:
     state = OAUCM().__getstate__() | {"format": number}
     with pytest.raises(ValueError, match="format"):
+        OAUCM.__new__(OAUCM).__setstate__(state)
+
+
+def test_a_state_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    state = OAUCM().__getstate__()
+    monkeypatch.setattr(LinearRanker, "set_state", fail)
+    with pytest.raises(ValueError, match="more memory than there is"):
         OAUCM.__new__(OAUCM).__setstate__(state)
 
 
