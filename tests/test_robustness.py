@@ -350,6 +350,27 @@ def test_a_state_that_lacks_a_field_is_refused(cls: type[OnlineAUCClassifier]) -
             cls.__new__(cls).__setstate__(lacking)
 
 
+def nested(state: Any) -> Iterator[dict[str, Any]]:
+    """Yield a state and the states in it."""
+    if isinstance(state, dict):
+        yield state
+    parts = state.values() if isinstance(state, dict) else state
+    if isinstance(state, dict | list):
+        for part in parts:
+            yield from nested(part)
+
+
+@each_class
+def test_a_state_with_an_unknown_field_is_refused(cls: type[OnlineAUCClassifier]) -> None:
+    whole = learn(make_small(cls), STREAM).__getstate__()
+    for part in ("encoder", "ranker"):
+        for i, _ in enumerate(nested(whole[part])):
+            damaged = copy.deepcopy(whole)
+            next(itertools.islice(nested(damaged[part]), i, None))["unknown"] = 1
+            with pytest.raises(ValueError, match=r"unknown fields: \['unknown'\]"):
+                cls.__new__(cls).__setstate__(damaged)
+
+
 @pytest.mark.parametrize("number", [-1, 0, 1, FORMAT + 1, "2", None, True])
 def test_other_formats_are_refused(number: Any) -> None:
     state = OAUCM().__getstate__() | {"format": number}
