@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
+from river_oauc import OAM, OAUCM, OKAUCM, OLUBAUC, PAI, Perceptron, SparseOAUCM
 from river_oauc.rankers.calibration import MAX_SLOPE, probabilities, probability, slope
 from river_oauc.rankers.first_order import ClassSummary
 from river_oauc.rankers.score_statistics import ClassScores
@@ -142,3 +143,14 @@ def test_the_spread_of_few_scores_is_their_mean_squared_deviation():
     for squared_deviation in (1.0, 3.0, 8.0):
         summary.update_spread(squared_deviation)
     assert (summary.n_scores, summary.spread) == (3, pytest.approx(4.0))
+
+
+@pytest.mark.parametrize("cls", [OAUCM, OKAUCM, SparseOAUCM, Perceptron, PAI, OLUBAUC, OAM])
+@pytest.mark.parametrize("prior", ["balanced", "empirical"])
+@pytest.mark.parametrize("y", [False, True])
+def test_a_score_is_the_log_odds_until_both_classes_are_known(cls, prior, y):
+    model = cls(prior=prior)
+    for a in (0.5, 1.0, -2.0):
+        model.learn_one({"a": a, "b": 1.0}, y)
+    x = {"a": 3.0, "b": 1.0}
+    assert model.predict_proba_one(x)[True] == probability(model.score_one(x))
