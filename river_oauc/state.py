@@ -203,7 +203,7 @@ class StateReader:
         rng = random.Random()
         try:
             rng.setstate(value)
-        except (TypeError, ValueError, IndexError, OverflowError):
+        except (TypeError, ValueError, LookupError, OverflowError):
             raise self.error(f"{name} is not the state of a random generator") from None
         return rng
 
