@@ -32,7 +32,7 @@ class Vectorizer:
     """Map feature dicts to arrays in which every feature has a fixed position.
 
     A feature gets the next free position when it is first learned, and keeps it for ever. Names may
-    be any hashable and are never sorted. An absent feature is 0. Once features have begun to arrive
+    be any hashable. An absent feature is 0. Once features have begun to arrive
     late, arrays are a little longer than the number of names: a new name takes a free position,
     which has held zeros, and arrays are made longer, by an eighth, when none is left. So a new name
     costs O(1) on average.
@@ -44,6 +44,10 @@ class Vectorizer:
         both are refused in learning, and NaN counts as absent in prediction.
     max_features
         The largest number of names; None is no limit.
+    sorts_names
+        Whether names that arrive together get their positions in order, as far as they are strings
+        or integers. Then the order of the keys of a record has no influence on a ranker that draws
+        features at random, or breaks ties between them.
 
     Attributes
     ----------
@@ -72,8 +76,14 @@ class Vectorizer:
 
     """
 
-    def __init__(self, takes_missing: bool = False, max_features: int | None = None) -> None:
+    def __init__(
+        self,
+        takes_missing: bool = False,
+        max_features: int | None = None,
+        sorts_names: bool = False,
+    ) -> None:
         self.takes_missing, self.max_features = takes_missing, max_features
+        self.sorts_names = sorts_names
         # At least one position, so that an example without features is a vector, too.
         self.size = 1
         self._index: dict[Name, int] = {}
@@ -176,6 +186,8 @@ class Vectorizer:
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
         new = [name for name in names if name not in self._index]
+        if self.sorts_names:
+            new.sort(key=_sort_key)
         n_before = len(self._index)
         n_names = self.check_room(n_before + len(new))
         positions = dict(zip(new, range(n_before, n_names), strict=True))
@@ -210,7 +222,7 @@ class Vectorizer:
 
     def copy(self) -> Vectorizer:
         """Return a copy, to be changed on its own."""
-        twin = Vectorizer(self.takes_missing, self.max_features)
+        twin = Vectorizer(self.takes_missing, self.max_features, self.sorts_names)
         twin.size, twin._index = self.size, dict(self._index)
         return twin
 
@@ -247,6 +259,11 @@ class Vectorizer:
         self._index = {name: position for position, name in enumerate(names)}
         self.size = reader.count("size", minimum=max(1, len(names)))
         reader.finish()
+
+
+def _sort_key(name: Name) -> str:
+    # Not for other types: a subclass has code of its own.
+    return repr(name) if type(name) in (str, int) else ""
 
 
 class _Rows:
