@@ -246,8 +246,12 @@ def grow(
                 strict=True,
             )
         ]
-        if not any(splits) and depth == 0:
-            return None
+        if not any(splits):
+            if depth == 0:
+                return None
+            # Nor does any node below. All examples go to the left.
+            nodes = (nodes + 1) * 2 ** (DEPTH - depth) - 1
+            break
         for node, split in enumerate(splits, first):
             if split is not None:
                 columns[node], bins[node], tree.missing_left[0, node] = split
