@@ -33,7 +33,7 @@ class OTAUC(OnlineAUCClassifier):
     bins, and moves the scores by 12 % of its Newton step. Older trees then lose a hundredth of
     their weight, and of 200 trees the oldest goes. Features are in single precision.
 
-    A step costs O(p) time on average for p features, at 30 features about 15 times one of river's
+    A step costs O(p) time on average for p features, at 30 features about ten times one of river's
     `LogisticRegression` and a tenth of one of `ARFClassifier` with ten trees. A step that grows a
     tree takes 1 to 2 ms. Memory is at most 7 bytes per feature and stored example and 1 MB: 9 MB at
     30 features.
