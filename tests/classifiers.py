@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import river_oauc
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OTAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.classifier import OnlineAUCClassifier
 
 CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
@@ -26,7 +26,7 @@ CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
 ]
 # For these None and NaN mean unknown. For the others they are refused in learning, and NaN is an
 # absent feature in prediction.
-TAKE_MISSING = (AutoOAUCM, AutoOKAUCM)
+TAKE_MISSING = (AutoOAUCM, AutoOKAUCM, OTAUC)
 # For these strings are categories.
 TAKE_STRINGS = (SparseOAUCM,)
 
