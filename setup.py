@@ -32,11 +32,14 @@ def extensions():
             include_dirs=[np.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
             extra_compile_args=["/O2"] if sys.platform == "win32" else ["-O3", "-g0"],
-            optional=wanted != "1",
         )
         for path in sorted(pathlib.Path("river_oauc/_compiled").glob("*.pyx"))
     ]
-    return cythonize(modules, compiler_directives=DIRECTIVES, build_dir="build/cython")
+    modules = cythonize(modules, compiler_directives=DIRECTIVES, build_dir="build/cython")
+    for module in modules:
+        # Not an argument above: cythonize would lose it.
+        module.optional = wanted != "1"
+    return modules
 
 
 setup(ext_modules=extensions())

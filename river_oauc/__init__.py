@@ -8,6 +8,7 @@ from river_oauc.baselines import KOIL, OAM, OLUBAUC, PAI, Perceptron
 from river_oauc.kernel import OKAUCM, OKAUCS
 from river_oauc.linear import OAUCM, OAUCS
 from river_oauc.sparse import SparseOAUCM
+from river_oauc.trees import OTAUC
 
 __all__ = [
     "AutoOAUCM",
@@ -19,6 +20,7 @@ __all__ = [
     "OKAUCM",
     "OKAUCS",
     "OLUBAUC",
+    "OTAUC",
     "PAI",
     "Perceptron",
     "SparseOAUCM",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from river_oauc.rankers.base import LearningRanker, Ranker
 
-_MODULES = ("vectorizer", "records", "linear", "sparse", "kernel")
+_MODULES = ("vectorizer", "records", "linear", "sparse", "kernel", "trees")
 
 Example = typing.TypeVar("Example")
 

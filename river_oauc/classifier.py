@@ -326,8 +326,11 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         if not isinstance(y_name, Hashable):
             raise reader.error("y_name is not hashable")
         encoder, ranker = self._new_encoder(), self._new_ranker()
-        encoder.set_state(reader.reader("encoder"))
-        ranker.set_state(reader.reader("ranker"))
+        try:
+            encoder.set_state(reader.reader("encoder"))
+            ranker.set_state(reader.reader("ranker"))
+        except MemoryError:
+            raise reader.error("it needs more memory than there is") from None
         reader.finish()
         # An interrupt may have come after the encoder has grown, which is by an eighth or to the
         # number of its names, and before the ranker has. Much more would only waste memory.

@@ -59,7 +59,7 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
     >>> for country, amount, fraud in payments:
     ...     encoder.learn_one({"country": country, "amount": amount}, fraud)
     >>> encoder.transform_one({"country": "FR", "amount": 7.5})
-    {'country_log_odds': 1.099, 'amount': 7.5}
+    {'amount': 7.5, 'country_log_odds': 1.099}
     >>> encoder.transform_one({"country": "??", "amount": None})
     {'country_log_odds': 0.0}
 

@@ -20,6 +20,7 @@ from river_oauc.limits import MAX_NORM, short_repr
 State = dict[str, typing.Any]
 
 FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 # Counts beyond this are not exact in a double.
@@ -138,11 +139,27 @@ class StateReader:
     ) -> FloatArray:
         """Take an array of finite doubles; a length of None may be anything."""
         array: FloatArray = self._array(name, np.float64, shape)
+        self._check_finite(name, array, nan_allowed, minimum, maximum)
+        return array
+
+    def singles(self, name: str, *shape: int | None, nan_allowed: bool = False) -> SingleArray:
+        """Take an array of finite numbers in single precision."""
+        array: SingleArray = self._array(name, np.float32, shape)
+        self._check_finite(name, array, nan_allowed)
+        return array
+
+    def _check_finite(
+        self,
+        name: str,
+        array: NDArray[typing.Any],
+        nan_allowed: bool,
+        minimum: float = -math.inf,
+        maximum: float = math.inf,
+    ) -> None:
         numbers = array[~np.isnan(array)] if nan_allowed else array
         if not np.isfinite(numbers).all():
             raise self.error(f"{name} has numbers that are not finite")
         self._check_bounds(name, numbers, minimum, maximum)
-        return array
 
     def vector(self, name: str, size: int | None = None) -> FloatArray:
         """Take a vector of weights or features, of a given length or any but 0."""
@@ -203,7 +220,7 @@ class StateReader:
         rng = random.Random()
         try:
             rng.setstate(value)
-        except (TypeError, ValueError, IndexError, OverflowError):
+        except (TypeError, ValueError, LookupError, OverflowError):
             raise self.error(f"{name} is not the state of a random generator") from None
         return rng
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import river_oauc
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OTAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.classifier import OnlineAUCClassifier
 
 CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
@@ -26,7 +26,7 @@ CLASSIFIERS: list[type[OnlineAUCClassifier]] = [
 ]
 # These take raw records: strings are categories, and None and NaN are as good as no key. The others
 # take numbers only; they refuse NaN in learning, and in prediction it is an absent feature.
-TAKE_RECORDS = (AutoOAUCM, AutoOKAUCM, SparseOAUCM)
+TAKE_RECORDS = (AutoOAUCM, AutoOKAUCM, OTAUC, SparseOAUCM)
 
 Factory = Callable[[], OnlineAUCClassifier]
 Example = tuple[dict[Any, Any], bool]

@@ -34,6 +34,7 @@ from river_oauc import (
     OKAUCM,
     OKAUCS,
     OLUBAUC,
+    OTAUC,
     PAI,
     AutoOAUCM,
     AutoOKAUCM,
@@ -237,7 +238,9 @@ def test_a_thousand_features(cls: type[OnlineAUCClassifier]) -> None:
     rows = np.random.default_rng(5).normal(size=(6, 1000))
     rows[::2, :500] += 1.0
     examples = as_dicts(rows)
-    learn(model, [(x, i % 2 == 0) for i, x in enumerate(examples)])
+    # A tree needs some examples on either side of a split.
+    n_passes = 5 if cls is OTAUC else 1
+    learn(model, [(x, i % 2 == 0) for i, x in enumerate(examples)] * n_passes)
     assert_finite(model)
     scores = [model.score_one(x) for x in examples]
     assert min(scores[::2]) > max(scores[1::2])

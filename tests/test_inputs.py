@@ -127,6 +127,16 @@ def test_one_weight_for_a_whole_frame(backend: Backend, w: float) -> None:
     assert learned_state(many) == learned_state(one)
 
 
+@pytest.mark.parametrize("w", [1e-50, 1e50])
+def test_the_smallest_and_the_largest_weight(backend: Backend, w: float) -> None:
+    (x, y), *_ = STREAM
+    many, one = OAUCM(), OAUCM()
+    frame = backend.frame({name: [value] for name, value in x.items()})
+    many.learn_many(frame, backend.series([y]), backend.series([w]))
+    one.learn_one(x, y, w)
+    assert learned_state(many) == learned_state(one)
+
+
 # Values ----------------------------------------------------------------------------------------
 
 NUMBERS: list[Callable[[int], Any]] = [

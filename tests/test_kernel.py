@@ -28,6 +28,7 @@ from river_oauc.rankers.base import share_of_other
 from river_oauc.rankers.score_statistics import ScoreStatistics
 from river_oauc.rankers.support import SupportSet
 from river_oauc.rankers.support_vectors import SupportVectors, find_heir, largest
+from river_oauc.rankers.width import choose_kernel
 from river_oauc.state import StateReader
 
 Example = tuple[np.ndarray, bool, float]
@@ -397,6 +398,8 @@ def test_no_heir_and_no_share_change_the_score_less_than_the_projection(kernel, 
             kernel, (3, 5), vectors[:8], coefficients[:8], np.ones(8), gram[:8, :8]
         )
         support = SupportSet.of(stored, (3, 5))
+        # One slot more than the budgets, for the next example.
+        assert len(support.coefficients) == 9
         after = support.inserted(
             vectors[8], support.row(vectors[8]), gram[8, 8], True, support.coefficients.copy(),
             coefficients[8], 1.0, removed, projects=True,
@@ -461,6 +464,15 @@ def test_koil_is_content_with_a_margin_of_exactly_one():
 
 
 # The default width -----------------------------------------------------------------------------
+
+
+def test_a_sample_of_the_vectors_stands_for_all_of_them():
+    vectors = np.random.default_rng(1).normal(size=(1_100, 20))
+    for n, step in ((511, 1), (512, 2), (1_100, 3)):
+        # Those that are left out are far away from all others.
+        outliers = np.arange(n) % step > 0
+        vectors[:n][outliers] = 1e9 * np.arange(1, outliers.sum() + 1)[:, np.newaxis]
+        assert choose_kernel(vectors[:n]) == choose_kernel(vectors[:n:step])
 
 
 @each_learner
@@ -669,6 +681,8 @@ def test_a_damaged_state_is_refused(cls):
         ("support", {"negatives": negatives + n}),
         ("support", {"negatives": negatives - n}),
         ("support", {"negatives": negatives[:1]}),
+        ("support", {"negatives": np.append(negatives[:-1], n)}),
+        ("support", {"positives": np.append(intact["positives"][:-1], n)}),
         ("support", {"negatives": np.arange(n), "positives": np.arange(0)}),
         ("support", {"importance": np.zeros(n)}),
         ("support", {"coefficients": np.full(n, 1e60)}),

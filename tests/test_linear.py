@@ -340,6 +340,22 @@ def test_few_examples_have_no_covariance():
 # Merging ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n_steps", [0, 1, 7])
+def test_steps_on_average_are_gradient_descent_on_all_pairs(n_steps):
+    ranker = LinearRanker("psi_s", 0.1, 0.01)
+    for x, positive, weight in random_examples(60, 4, seed=1):
+        ranker.learn(0.3 * x, positive, weight)
+    negative, positive = ranker.moments
+    gap, w = positive.mean - negative.mean, ranker.weights
+    # The gradient of half the mean of (1 - margin)² over all pairs, by the weight of an example.
+    weight = (positive.n + negative.n) / ranker.t
+    for _ in range(n_steps):
+        variance_gradient = (positive.covariance + negative.covariance) @ w
+        gradient = variance_gradient - (1.0 - w @ gap) * gap
+        w = w - 0.01 * (weight * gradient + 0.1 * w)
+    np.testing.assert_allclose(ranker._after_steps(0.01, n_steps), w, rtol=1e-10)
+
+
 def test_oaucs_makes_up_for_missed_steps_on_average():
     """A merged model has the weights of gradient descent on the merged loss, for as many steps."""
     x, y = gaussian_stream(400, 3, 0.5, seed=11)

@@ -15,12 +15,12 @@ import pytest
 from classifiers import CLASSIFIERS, STREAM, each_class, learn, make_case
 from river import compose, preprocessing
 
-from river_oauc import OAM, OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OAM, OAUCM, OAUCS, OTAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.classifier import OnlineAUCClassifier
 
-# They keep matrices with a row and a column per feature.
-QUADRATIC = [OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM]
-each_quadratic = pytest.mark.parametrize("cls", QUADRATIC)
+# They keep matrices with a row and a column per feature, or thousands of numbers per feature.
+LIMITED = [OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, OTAUC]
+each_limited = pytest.mark.parametrize("cls", LIMITED)
 
 
 def wide(n_features: int) -> dict[str, float]:
@@ -44,10 +44,10 @@ def allocated(action: Callable[[], Any]) -> tuple[int, int]:
 def test_all_that_have_a_limit_are_tested_here() -> None:
     limited = {cls for cls in CLASSIFIERS if "max_features" in inspect.signature(cls).parameters}
     # SparseOAUCM keeps to its limit by forgetting, and never refuses.
-    assert limited == {*QUADRATIC, SparseOAUCM}
+    assert limited == {*LIMITED, SparseOAUCM}
 
 
-@each_quadratic
+@each_limited
 def test_a_first_example_that_is_too_wide(cls: type[OnlineAUCClassifier]) -> None:
     """It would take hundreds of megabytes, and the refusal takes next to nothing."""
     model, x = cls(), wide(5001)
@@ -64,7 +64,7 @@ def test_a_first_example_that_is_too_wide(cls: type[OnlineAUCClassifier]) -> Non
     assert pickle.dumps(model) == before
 
 
-@each_quadratic
+@each_limited
 def test_ids_without_end(cls: type[OnlineAUCClassifier]) -> None:
     """One new name an example, as from a one-hot encoder, up to the limit and no further."""
     model = learn(cls(max_features=60), STREAM)
@@ -84,7 +84,7 @@ def test_ids_without_end(cls: type[OnlineAUCClassifier]) -> None:
     assert model.score_one({"user=3": 1}) == twin.score_one({"user=3": 1})
 
 
-@each_quadratic
+@each_limited
 def test_a_frame_that_is_too_wide_is_not_copied(cls: type[OnlineAUCClassifier]) -> None:
     """A copy alone would take 8 MB."""
     column = pd.arrays.SparseArray(np.zeros(5000, dtype=np.uint8))
@@ -102,7 +102,7 @@ def test_a_frame_that_is_too_wide_is_not_copied(cls: type[OnlineAUCClassifier]) 
         assert pickle.dumps(model) == before
 
 
-@each_quadratic
+@each_limited
 def test_known_columns_need_no_room(cls: type[OnlineAUCClassifier]) -> None:
     model, y = cls(max_features=4), pd.Series([True, False])
     model.learn_many(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0], "c": [1.0, 1.0]}), y)
@@ -111,7 +111,7 @@ def test_known_columns_need_no_room(cls: type[OnlineAUCClassifier]) -> None:
         model.learn_many(pd.DataFrame({"e": [1.0, 2.0]}), y)
 
 
-@each_quadratic
+@each_limited
 def test_hashed_or_selected_features_stay_within_the_limit(cls: type[OnlineAUCClassifier]) -> None:
     for reducer in (preprocessing.FeatureHasher(n_features=30, seed=1), compose.Select("amount")):
         model = reducer | cls(max_features=30)

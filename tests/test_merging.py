@@ -21,6 +21,7 @@ from river_oauc import (
     OAUCS,
     OKAUCM,
     OLUBAUC,
+    OTAUC,
     PAI,
     AutoOAUCM,
     AutoOKAUCM,
@@ -119,7 +120,7 @@ def test_different_parameters_do_not_merge(cls: type[OnlineAUCClassifier]) -> No
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("cls", [OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM])
+@pytest.mark.parametrize("cls", [OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, OTAUC])
 def test_too_many_features_together_are_refused(cls: Any) -> None:
     model = learn(cls(max_features=5), stream(30))
     other = learn(cls(max_features=5), stream(30, names="cdef"))
@@ -137,7 +138,7 @@ def test_equal_kernels_and_different_seeds_merge() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [OAUCM, OAUCS, PAI, OLUBAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM, OKAUCM, KOIL]
+    "make", [OAUCM, OAUCS, PAI, OLUBAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM, OKAUCM, KOIL, OTAUC]
 )
 def test_parts_of_a_stream_rank_like_the_whole(make: Any) -> None:
     train, test = stream(2_000), stream(500, seed=2)

@@ -9,9 +9,12 @@ import inspect
 import pathlib
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
+import types
 import zipfile
+from typing import Any
 
 import pytest
 from river import base
@@ -95,6 +98,29 @@ def test_compiled_code_is_complete_and_small() -> None:
     assert not list(directory.parent.rglob("*.pxd"))
     if river_oauc.compiled:
         assert type(river_oauc.OAUCM()._ranker).__module__ == "river_oauc._compiled.linear"
+
+
+@pytest.mark.parametrize("wanted", [None, "1"])
+def test_compiled_code_is_optional_unless_it_is_asked_for(
+    wanted: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setuptools = pytest.importorskip("setuptools")
+    built: dict[str, list[Any]] = {}
+    # Like Cython's, it makes new extensions of those it is given.
+    build = types.ModuleType("Cython.Build")
+    build.cythonize = lambda modules, **_: [  # type: ignore[attr-defined]
+        setuptools.Extension(module.name, module.sources) for module in modules
+    ]
+    monkeypatch.setitem(sys.modules, "Cython", types.ModuleType("Cython"))
+    monkeypatch.setitem(sys.modules, "Cython.Build", build)
+    monkeypatch.setattr(setuptools, "setup", built.update)
+    monkeypatch.chdir(pathlib.Path(__file__).parents[1])
+    monkeypatch.delenv("RIVER_OAUC_COMPILED", raising=False)
+    if wanted is not None:
+        monkeypatch.setenv("RIVER_OAUC_COMPILED", wanted)
+    runpy.run_path("setup.py")
+    assert built["ext_modules"]
+    assert {module.optional for module in built["ext_modules"]} == {wanted is None}
 
 
 def test_version() -> None:

@@ -39,6 +39,7 @@ from river import optim
 
 from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, kernels
 from river_oauc.classifier import FORMAT, OnlineAUCClassifier
+from river_oauc.rankers.linear import LinearRanker
 
 # RIVER_OAUC_TRIES multiplies the number of random trials.
 TRIES = int(os.environ.get("RIVER_OAUC_TRIES", "1"))
@@ -349,10 +350,41 @@ def test_a_state_that_lacks_a_field_is_refused(cls: type[OnlineAUCClassifier]) -
             cls.__new__(cls).__setstate__(lacking)
 
 
+def nested(state: Any) -> Iterator[dict[str, Any]]:
+    """Yield a state and the states in it."""
+    if isinstance(state, dict):
+        yield state
+    parts = state.values() if isinstance(state, dict) else state
+    if isinstance(state, dict | list):
+        for part in parts:
+            yield from nested(part)
+
+
+@each_class
+def test_a_state_with_an_unknown_field_is_refused(cls: type[OnlineAUCClassifier]) -> None:
+    whole = learn(make_small(cls), STREAM).__getstate__()
+    for part in ("encoder", "ranker"):
+        for i, _ in enumerate(nested(whole[part])):
+            damaged = copy.deepcopy(whole)
+            next(itertools.islice(nested(damaged[part]), i, None))["unknown"] = 1
+            with pytest.raises(ValueError, match=r"unknown fields: \['unknown'\]"):
+                cls.__new__(cls).__setstate__(damaged)
+
+
 @pytest.mark.parametrize("number", [-1, 0, 1, FORMAT + 1, "2", None, True])
 def test_other_formats_are_refused(number: Any) -> None:
     state = OAUCM().__getstate__() | {"format": number}
     with pytest.raises(ValueError, match="format"):
+        OAUCM.__new__(OAUCM).__setstate__(state)
+
+
+def test_a_state_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    state = OAUCM().__getstate__()
+    monkeypatch.setattr(LinearRanker, "set_state", fail)
+    with pytest.raises(ValueError, match="more memory than there is"):
         OAUCM.__new__(OAUCM).__setstate__(state)
 
 

@@ -156,6 +156,8 @@ def test_strings_are_categories_and_zeros_are_absent():
     model.learn_one({"country": "IT", "amount": "12.50", "zero": 0.0}, True)
     known = {("country", "FR"), "amount", "new", ("country", "IT"), ("amount", "12.50")}
     assert set(model.weights) == known
+    category = model._encoder.encode_known({"country": "IT", "never": "IT"})
+    assert [each.tolist() for each in category] == [[3], [1.0]]
     score = model.score_one({"country": "IT", "amount": 5.0})
     absent = {"never": 7.0, "old": 2.0, "country ": "IT", "new": math.nan}
     assert model.score_one({"country": "IT", "amount": 5.0, **absent}) == score > 0.0

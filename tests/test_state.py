@@ -83,7 +83,7 @@ REFUSED = [
     *(("count", (2, 4), bad) for bad in (1, 5)),
     *(("flag", (), bad) for bad in (0, 1, None, "True", np.bool_(True))),
     *(("names", (), bad) for bad in (None, "ab", ("a",), {"a"}, ["a", "a"], [1, True], [[]])),
-    *(("rng", (), bad) for bad in (None, 1, "abc", (), (3, (1, 2), None), np.zeros(0))),
+    *(("rng", (), bad) for bad in (None, 1, "abc", (), {}, (3, (1, 2), None), np.zeros(0))),
     ("rng", (), (3, (0,) * 624 + (999,), None)),
     ("rng", (), (3, ("a",) * 625, None)),
     ("rng", (), (9, random.Random(1).getstate()[1], None)),

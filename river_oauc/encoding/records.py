@@ -329,10 +329,10 @@ class RecordVectorizer:
     True
     >>> vectorizer.extend(vectorizer.names_in(record))
     >>> vectorizer.encode(record)
-    array([ 0. , 12.5])
+    array([12.5,  0. ])
     >>> vectorizer.learn(record, positive=True, weight=1.0)
     >>> vectorizer.encode(record), vectorizer.encode({"country": None})
-    (array([ 0.511, 12.5  ]), array([nan, nan]))
+    (array([12.5  ,  0.511]), array([nan, nan]))
 
     """
 
@@ -424,7 +424,8 @@ class RecordVectorizer:
             Column(name, LOG_ODDS) if math.isnan(number) else name
             for name, (number, _) in values.items()
         )
-        return [name for name in needed if name not in index]
+        # In an order that does not depend on the record's.
+        return sorted((name for name in needed if name not in index), key=_sort_key)
 
     def names_in(self, record: Record) -> list[Name]:
         """Return the names of the columns that a record needs and that are not there yet."""
@@ -445,7 +446,8 @@ class RecordVectorizer:
         statistics.learn(record, self._columns.index, positive, weight)
         if statistics.is_review:
             statistics.review()
-            self._columns.extend(itertools.islice(self._useful_columns(), self._columns.n_free))
+            useful = sorted(self._useful_columns(), key=_sort_key)
+            self._columns.extend(useful[: self._columns.n_free])
             self._lay_out()
         elif len(statistics.features) > n_features:
             self._lay_out()
@@ -513,3 +515,10 @@ class RecordVectorizer:
         self._statistics.set_state(reader.reader("statistics"))
         reader.finish()
         self._lay_out()
+
+
+def _sort_key(name: Name) -> str:
+    # Not for other types: a subclass has code of its own.
+    if isinstance(name, Column):
+        return _sort_key(name.feature) + name.kind
+    return repr(name) if type(name) in (str, int, TimePart) else ""

@@ -31,11 +31,14 @@ def problem_with(value: typing.Any, nan_allowed: bool = False) -> str | None:
     """Return what is wrong with the value of a feature and what to do about it, or None."""
     if isinstance(value, str):
         return (
-            f"is the string {short_repr(value)}: encode it as a number first, "
-            "for instance with preprocessing.OneHotEncoder"
+            f"is the string {short_repr(value)}: put river_oauc.preprocessing.RecordEncoder in "
+            "front, or take a learner for raw records, such as SparseOAUCM"
         )
     if value is None:
-        return "is None: leave it out, or fill it with preprocessing.StatImputer"
+        return (
+            "is None: leave it out, fill it with preprocessing.StatImputer, or put "
+            "river_oauc.preprocessing.RecordEncoder in front"
+        )
     if is_not_real(value):
         return f"is {short_repr(value)}, a {type(value).__name__}: features must be real numbers"
     try:
@@ -67,15 +70,9 @@ def record_type_error(x: typing.Any) -> ValueError:
     )
 
 
-def record_error(
-    x: typing.Any, nan_allowed: bool = False, none_allowed: bool = False, str_allowed: bool = False
-) -> ValueError:
+def record_error(x: Record, nan_allowed: bool = False) -> ValueError:
     """Return the error that names the feature because of which a record is refused."""
-    if not isinstance(x, Mapping):
-        return record_type_error(x)
     for name, value in x.items():
-        if (none_allowed and value is None) or (str_allowed and isinstance(value, str)):
-            continue
         problem = problem_with(value, nan_allowed)
         if problem:
             return ValueError(f"feature {short_repr(name)} {problem}")

@@ -20,6 +20,7 @@ from river_oauc.encoding.values import (
     Record,
     is_not_real,
     record_error,
+    record_type_error,
 )
 from river_oauc.limits import MAX_NORM, MAX_SQUARED_NORM
 from river_oauc.rankers.base import FloatArray, IntArray
@@ -39,9 +40,6 @@ class Vectorizer:
 
     Parameters
     ----------
-    takes_missing
-        Whether None and NaN mean that a value is unknown, and become NaN in the arrays. Otherwise
-        both are refused in learning, and NaN counts as absent in prediction.
     max_features
         The largest number of names; None is no limit.
 
@@ -72,8 +70,8 @@ class Vectorizer:
 
     """
 
-    def __init__(self, takes_missing: bool = False, max_features: int | None = None) -> None:
-        self.takes_missing, self.max_features = takes_missing, max_features
+    def __init__(self, max_features: int | None = None) -> None:
+        self.max_features = max_features
         # At least one position, so that an example without features is a vector, too.
         self.size = 1
         self.index: dict[Name, int] = {}
@@ -130,27 +128,22 @@ class Vectorizer:
     def _read(self, x: Record, learning: bool) -> tuple[dict[Name, typing.Any], FloatArray]:
         """Return a copy of a record, and its values, or raise a ValueError."""
         if not isinstance(x, Mapping):
-            raise record_error(x)
+            raise record_type_error(x)
         # A copy: another thread may change the record meanwhile.
         x = dict(x)
-        nan_allowed = self.takes_missing or not learning
-        given: Iterable[typing.Any] = x.values()
+        given = x.values()
         if not PLAIN_TYPES.issuperset(map(type, given)) and any(map(is_not_real, given)):
-            raise self._error(x, nan_allowed=True)
-        if self.takes_missing:
-            given = [math.nan if value is None else value for value in given]
+            raise record_error(x, nan_allowed=True)
         try:
             packed = struct.pack(f"{len(x)}d", *given)
         except CONVERSION_ERRORS:
-            raise self._error(x, nan_allowed) from None
-        values = np.frombuffer(packed)
-        known = np.where(np.isnan(values), 0.0, values) if nan_allowed else values
-        if not np.vdot(known, known) <= MAX_SQUARED_NORM:
-            raise self._error(x, nan_allowed)
-        return x, values if self.takes_missing else known
-
-    def _error(self, x: Record, nan_allowed: bool) -> ValueError:
-        return record_error(x, nan_allowed, none_allowed=self.takes_missing)
+            raise record_error(x, nan_allowed=not learning) from None
+        values: FloatArray = np.frombuffer(packed)
+        if not learning:
+            values = np.where(np.isnan(values), 0.0, values)
+        if not np.vdot(values, values) <= MAX_SQUARED_NORM:
+            raise record_error(x, nan_allowed=not learning)
+        return x, values
 
     def _forget_layout(self) -> None:
         self._n_layout = -1
@@ -213,7 +206,7 @@ class Vectorizer:
 
     def merged(self, other: Vectorizer) -> Vectorizer:
         """Return a vectorizer that knows the names of both, those of the other one last."""
-        twin = Vectorizer(self.takes_missing, self.max_features)
+        twin = Vectorizer(self.max_features)
         twin.size, twin.index = self.size, dict(self.index)
         twin.extend(other.index)
         return twin
@@ -223,19 +216,14 @@ class Vectorizer:
         if learning:
             self.check_room(len(self.index.keys() | set(frame.columns)))
         matrix = read_features(frame)
-        if not learning and not self.takes_missing:
+        if not learning:
             matrix = np.where(np.isnan(matrix), 0.0, matrix)
-        self._check_rows(matrix, frame.columns)
-        return _Rows(matrix, frame.columns)
-
-    def _check_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> None:
-        """Raise a ValueError if a row is not a vector of finite numbers."""
-        known = np.where(np.isnan(matrix), 0.0, matrix) if self.takes_missing else matrix
-        valid = np.einsum("ij,ij->i", known, known) <= MAX_SQUARED_NORM
+        valid = np.einsum("ij,ij->i", matrix, matrix) <= MAX_SQUARED_NORM
         if not valid.all():
             row = int(np.argmin(valid))
-            x = dict(zip(columns, matrix[row].tolist(), strict=True))
-            raise ValueError(f"{self._error(x, self.takes_missing)} (row {row} of the data frame)")
+            x: Record = dict(zip(frame.columns, matrix[row].tolist(), strict=True))
+            raise ValueError(f"{record_error(x)} (row {row} of the data frame)")
+        return _Rows(matrix, frame.columns)
 
     def decode(self, array: FloatArray) -> dict[Name, float]:
         """Return the entries of an array by the names of their features."""

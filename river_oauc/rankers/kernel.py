@@ -292,7 +292,7 @@ class OKAUCRanker(KernelRanker):
             return support.coefficients.copy(), 0.0
         y = 1.0 if positive else -1.0
         # Mean and variance of the scores of the opposite class; `shares` is 0 in all other slots.
-        shares, mean = support.shares[not positive], support.means[not positive]
+        shares, mean = support.shares[int(not positive)], support.means[not positive]
         deviations = support.scores - mean
         weighted_deviations = shares * deviations
         variance = float(weighted_deviations.dot(deviations))

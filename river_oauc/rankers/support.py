@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing
 
 import numpy as np
@@ -48,6 +49,7 @@ class _Slots(typing.NamedTuple):
         )
 
 
+@dataclasses.dataclass(eq=False)
 class SupportSet:
     """Support vectors in slots of preallocated arrays, and the scores of the stored examples.
 
@@ -76,10 +78,11 @@ class SupportSet:
     coefficients
         Coefficients by slot; 0 in a slot that is not used.
     importance
-        For each class, the importance weights by slot; 0 in the slots of the other class.
+        Importance weights, with a row for each class and a column for each slot; 0 in the slots of
+        the other class.
     shares
-        For each class, the importance weights divided by their sum. So `shares[positive] @ values`
-        is the weighted mean of a class.
+        The same, divided by the sums of the rows. So `shares @ values` are the weighted means of
+        both classes.
 
     Attributes
     ----------
@@ -90,24 +93,19 @@ class SupportSet:
 
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        arrays: _Slots,
-        max_slots: int,
-        n_slots: int,
-        spare: int,
-        slots: tuple[IntArray, IntArray],
-        coefficients: FloatArray,
-        importance: tuple[FloatArray, FloatArray],
-        shares: tuple[FloatArray, FloatArray],
-    ) -> None:
-        self.kernel, self._arrays, self._max_slots = kernel, arrays, max_slots
-        self._n_slots, self._spare = n_slots, spare
-        self.slots, self.coefficients = slots, coefficients
-        self.importance, self.shares = importance, shares
-        self.scores: FloatArray = arrays.gram.dot(coefficients)
-        self.means = float(shares[0].dot(self.scores)), float(shares[1].dot(self.scores))
+    kernel: Kernel
+    arrays: _Slots
+    max_slots: int
+    n_slots: int
+    spare: int
+    slots: tuple[IntArray, IntArray]
+    coefficients: FloatArray
+    importance: FloatArray
+    shares: FloatArray
+
+    def __post_init__(self) -> None:
+        self.scores: FloatArray = self.arrays.gram.dot(self.coefficients)
+        self.means: list[float] = self.shares.dot(self.scores).tolist()
 
     @classmethod
     def build(
@@ -132,9 +130,10 @@ class SupportSet:
             capacity *= 2
         capacity = min(capacity, max_slots)
         arrays = _Slots(vectors, gram, inverted(gram.diagonal()))
-        by_class = np.zeros(capacity), np.zeros(capacity)
-        for positive in (False, True):
-            by_class[positive][slots[positive]] = importance[slots[positive]]
+        by_class, shares = np.zeros((2, capacity)), np.zeros((2, capacity))
+        for positive in (0, 1):
+            by_class[positive, slots[positive]] = importance[slots[positive]]
+            shares[positive] = _shares(by_class[positive])
         return cls(
             kernel,
             arrays.resized(capacity, vectors.shape[1]),
@@ -144,21 +143,16 @@ class SupportSet:
             slots,
             _padded(coefficients, capacity),
             by_class,
-            (_shares(by_class[0]), _shares(by_class[1])),
+            shares,
         )
 
     @classmethod
     def of(cls, stored: SupportVectors, budgets: tuple[int, int]) -> SupportSet:
         """Return the set of these support vectors."""
         slots = np.arange(stored.n[0]), np.arange(stored.n[0], sum(stored.n))
+        kernel, vectors, coefficients = stored.kernel, stored.vectors, stored.coefficients
         return cls.build(
-            stored.kernel,
-            budgets,
-            slots,
-            stored.vectors,
-            stored.coefficients,
-            stored.importance,
-            stored.gram,
+            kernel, budgets, slots, vectors, coefficients, stored.importance, stored.gram
         )
 
     def stored(self) -> SupportVectors:
@@ -167,24 +161,24 @@ class SupportSet:
         return SupportVectors(
             self.kernel,
             (len(self.slots[0]), len(self.slots[1])),
-            self._arrays.vectors[order],
+            self.arrays.vectors[order],
             self.coefficients[order],
-            (self.importance[0] + self.importance[1])[order],
-            self._arrays.gram[np.ix_(order, order)],
+            self.importance.sum(axis=0)[order],
+            self.arrays.gram[np.ix_(order, order)],
         )
 
     def get_state(self) -> State:
         """Return a copy of the state, in which a slot that has been left holds zeros."""
-        n = self._n_slots
-        vectors, gram = self._arrays.vectors[:n].copy(), self._arrays.gram[:n, :n].copy()
-        if self._spare < n:
-            vectors[self._spare] = gram[self._spare] = gram[:, self._spare] = 0.0
+        n = self.n_slots
+        vectors, gram = self.arrays.vectors[:n].copy(), self.arrays.gram[:n, :n].copy()
+        if self.spare < n:
+            vectors[self.spare] = gram[self.spare] = gram[:, self.spare] = 0.0
         return {
             "negatives": self.slots[0].copy(),
             "positives": self.slots[1].copy(),
             "vectors": vectors,
             "coefficients": self.coefficients[:n].copy(),
-            "importance": (self.importance[0] + self.importance[1])[:n],
+            "importance": self.importance.sum(axis=0)[:n],
             "gram": pack_symmetric(gram),
         }
 
@@ -217,7 +211,7 @@ class SupportSet:
     @property
     def n_features(self) -> int:
         """Length of the vectors."""
-        return int(self._arrays.vectors.shape[1])
+        return int(self.arrays.vectors.shape[1])
 
     @property
     def level(self) -> float:
@@ -227,8 +221,8 @@ class SupportSet:
 
     def row(self, x: FloatArray) -> FloatArray:
         """Return the similarity of `x` to the vector in each slot; 0 for an unused slot."""
-        arrays = self._arrays
-        n, spare = self._n_slots, self._spare
+        arrays = self.arrays
+        n, spare = self.n_slots, self.spare
         if spare < n:
             # The kernel must not see a vector that is no longer stored.
             arrays.vectors[spare] = arrays.vectors[(spare + 1) % n]
@@ -240,25 +234,12 @@ class SupportSet:
         """Return a set for more features, which have been 0 so far."""
         if n_features == self.n_features:
             return self
-        arrays = self._arrays.resized(self._arrays.capacity, n_features)
-        return self._replaced(arrays, self.coefficients)
+        arrays = self.arrays.resized(self.arrays.capacity, n_features)
+        return dataclasses.replace(self, arrays=arrays)
 
     def with_coefficients(self, coefficients: FloatArray) -> SupportSet:
         """Return a set with other coefficients."""
-        return self._replaced(self._arrays, coefficients)
-
-    def _replaced(self, arrays: _Slots, coefficients: FloatArray) -> SupportSet:
-        return SupportSet(
-            self.kernel,
-            arrays,
-            self._max_slots,
-            self._n_slots,
-            self._spare,
-            self.slots,
-            coefficients,
-            self.importance,
-            self.shares,
-        )
+        return dataclasses.replace(self, coefficients=coefficients)
 
     def inserted(
         self,
@@ -297,12 +278,13 @@ class SupportSet:
             How the coefficient of the removed vector passes on; see `find_heir`.
 
         """
-        slot, arrays, own = self._spare, self._arrays, self.slots[positive]
+        slot, arrays, own = self.spare, self.arrays, self.slots[positive]
         arrays.write(slot, x, row, squared_norm)
         coefficients[slot] = coefficient
-        importance = self.importance[positive].copy()
-        importance[slot] = weight
-        n_slots = spare = max(self._n_slots, slot + 1)
+        importance, shares = self.importance.copy(), self.shares.copy()
+        own_importance = importance[int(positive)]
+        own_importance[slot] = weight
+        n_slots = spare = max(self.n_slots, slot + 1)
         if removed is None:
             own = np.concatenate((own, [slot]))
         else:
@@ -310,37 +292,33 @@ class SupportSet:
             if removed < len(own):
                 spare = int(own[removed])
                 own = np.concatenate((own[:removed], own[removed + 1 :], [slot]))
-            importance[spare] = 0.0
+            own_importance[spare] = 0.0
             lost, coefficients[spare] = coefficients.item(spare), 0.0
             to_removed, inverse_norms = arrays.gram[spare].take(own), arrays.inverse_norms.take(own)
             pass_on(lost, coefficients, own, to_removed, inverse_norms, projects)
-        shares = _shares(importance)
+        shares[int(positive)] = _shares(own_importance)
         support = SupportSet(
             self.kernel,
             arrays,
-            self._max_slots,
+            self.max_slots,
             n_slots,
             spare,
             (self.slots[0], own) if positive else (own, self.slots[1]),
             coefficients,
-            (self.importance[0], importance) if positive else (importance, self.importance[1]),
-            (self.shares[0], shares) if positive else (shares, self.shares[1]),
+            importance,
+            shares,
         )
         return support if spare < arrays.capacity else support._grown()
 
     def _grown(self) -> SupportSet:
         """Return a set with twice as many slots, but no more than the budgets need."""
-        capacity = min(2 * self._arrays.capacity, self._max_slots)
-        return SupportSet(
-            self.kernel,
-            self._arrays.resized(capacity, self.n_features),
-            self._max_slots,
-            self._n_slots,
-            self._spare,
-            self.slots,
-            _padded(self.coefficients, capacity),
-            (_padded(self.importance[0], capacity), _padded(self.importance[1], capacity)),
-            (_padded(self.shares[0], capacity), _padded(self.shares[1], capacity)),
+        capacity = min(2 * self.arrays.capacity, self.max_slots)
+        return dataclasses.replace(
+            self,
+            arrays=self.arrays.resized(capacity, self.n_features),
+            coefficients=_padded(self.coefficients, capacity),
+            importance=_padded(self.importance, 2, capacity),
+            shares=_padded(self.shares, 2, capacity),
         )
 
 
