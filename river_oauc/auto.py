@@ -100,7 +100,11 @@ class AutoOAUCM(_AutoClassifier):
         they equally frequent. `"empirical"`: as frequent as the classes have been of late.
     max_features
         Number of features beyond which an example with a new one is refused, before any memory is
-        asked for. 5,000 features take 1.4 GB.
+        asked for. 5,000 features take 1.4 GB, and up to four times as much if most are categories
+        or now and then unknown.
+    max_categories
+        The largest number of categories to remember; `None` is no limit. When there would be more,
+        the fifth that has come least often is forgotten.
 
     Examples
     --------
@@ -184,7 +188,11 @@ class AutoOKAUCM(_AutoClassifier):
         they equally frequent. `"empirical"`: as frequent as the classes have been of late.
     max_features
         Number of features beyond which an example with a new one is refused, before any memory is
-        asked for. 5,000 features take 1.5 GB.
+        asked for. 5,000 features take 1.5 GB, and up to four times as much if most are categories
+        or now and then unknown.
+    max_categories
+        The largest number of categories to remember; `None` is no limit. When there would be more,
+        the fifth that has come least often is forgotten.
 
     Examples
     --------

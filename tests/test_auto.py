@@ -271,7 +271,7 @@ def test_a_merged_pickle_goes_on_bit_for_bit(cls: type[Auto]) -> None:
     assert learned_state(model) == learned_state(twin)
 
 
-@pytest.mark.parametrize(("cls", "limit"), [(AutoOAUCM, 36_000), (AutoOKAUCM, 1_600_000)])
+@pytest.mark.parametrize(("cls", "limit"), [(AutoOAUCM, 40_000), (AutoOKAUCM, 1_600_000)])
 def test_pickles_are_small(cls: type[Auto], limit: int) -> None:
     """Symmetric matrices are stored once, and what follows from others is not."""
     model = learn(cls(), ((named(x), y, 1.0) for x, y in plane(1_000, 10, seed=21)))

@@ -27,7 +27,8 @@ from river_oauc.state import StateReader
 def test_units_follow_each_feature_by_itself(share_missing: float) -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(2_500, 4)) * [1e-3, 1.0, 1e6, 0.0] + [5.0, 0.0, 1e6, 3.0]
-    rows[::50, 1] *= 1e4
+    # Too late to count as heavy tails.
+    rows[1_100::50, 1] *= 1e4
     rows[1_000:, 2] *= 3.0
     rows[rng.random(rows.shape) < share_missing] = math.nan
     given = rows.copy()

@@ -241,9 +241,9 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
     even = {False: 0.5, True: 0.5}
     logistic = linear_model.LogisticRegression
     candidates: dict[str, list[tuple[Any, list[Example]]]] = {
-        "AutoOKAUCM": [(prepared(AutoOKAUCM(), None), narrow)],
-        "AutoOAUCM": [(prepared(AutoOAUCM(), None), narrow)],
-        "SparseOAUCM": [(SparseOAUCM(), known)],
+        "AutoOKAUCM": [(AutoOKAUCM(), examples)],
+        "AutoOAUCM": [(AutoOAUCM(), examples)],
+        "SparseOAUCM": [(SparseOAUCM(), examples)],
     }
     for name, make in {
         "LogisticRegression": logistic,

@@ -73,25 +73,24 @@ def _undersampled(seed: int) -> base.Classifier:
     )
 
 
+def _for_records(
+    name: str,
+    make: Callable[[int], base.Classifier],
+    by_default: bool = True,
+    for_wide: bool = False,
+) -> Contender:
+    """Return a learner of ours that takes raw records."""
+    return Contender(
+        name, make, ours=True, by_default=by_default, for_wide=for_wide, bare=True,
+        takes_text=True, takes_none=True,
+    )  # fmt: skip
+
+
 CONTENDERS = (
-    Contender("AutoOKAUCM", lambda seed: AutoOKAUCM(), ours=True, bare=True, takes_none=True),
-    Contender("AutoOAUCM", lambda seed: AutoOAUCM(), ours=True, bare=True, takes_none=True),
-    Contender(
-        "SparseOAUCM",
-        lambda seed: SparseOAUCM(),
-        ours=True,
-        for_wide=True,
-        bare=True,
-        takes_text=True,
-    ),
-    Contender(
-        "OTAUC",
-        lambda seed: OTAUC(seed=seed),
-        ours=True,
-        by_default=False,
-        bare=True,
-        takes_none=True,
-    ),
+    _for_records("AutoOKAUCM", lambda seed: AutoOKAUCM()),
+    _for_records("AutoOAUCM", lambda seed: AutoOAUCM()),
+    _for_records("SparseOAUCM", lambda seed: SparseOAUCM(), for_wide=True),
+    _for_records("OTAUC", lambda seed: OTAUC(seed=seed), by_default=False),
     Contender("OAUCM", lambda seed: OAUCM(), ours=True, by_default=False),
     Contender("OAUCS", lambda seed: OAUCS(), ours=True, by_default=False),
     Contender("OKAUCM", lambda seed: OKAUCM(seed=seed), ours=True, by_default=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import decimal
 import math
 import numbers
 import typing
@@ -104,16 +105,29 @@ def read_value(name: Name, value: typing.Any) -> Value:
         return Value(math.nan, value)
     if is_unknown(value):
         return UNKNOWN
-    if isinstance(value, datetime.timedelta | np.timedelta64):
-        value = value / (_SECOND if isinstance(value, datetime.timedelta) else _NUMPY_SECOND)
+    if isinstance(value, datetime.timedelta):
+        value = value / _SECOND
+    elif isinstance(value, np.timedelta64):
+        # Years and months are counted in days first: numpy divides them by nothing else.
+        if np.datetime_data(value.dtype)[0] in ("Y", "M"):
+            value = value.astype("timedelta64[D]")
+        value = value / _NUMPY_SECOND
     if isinstance(value, numbers.Number | np.generic):
         return _read_number(name, value)
-    if isinstance(value, _CONTAINERS) or not isinstance(value, Hashable):
+    if isinstance(value, _CONTAINERS) or not _is_hashable(value):
         raise ValueError(
             f"feature {short_repr(name)} is {short_repr(value)}, a {type(value).__name__}: give "
             "each of its elements a name of its own, such as 'items_0', 'items_1', ..."
         )
     return Value(math.nan, value)
+
+
+def _is_hashable(value: typing.Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _read_number(name: Name, value: typing.Any) -> Value:
@@ -157,6 +171,9 @@ def is_unknown(value: typing.Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
+    except decimal.InvalidOperation:
+        # A signalling NaN, which cannot even be compared.
+        return True
 
 
 def time_parts(value: datetime.date | np.datetime64) -> dict[str, int]:

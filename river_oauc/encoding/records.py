@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import sys
 import typing
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +26,7 @@ from river_oauc.encoding.kinds import TimePart, Value, read_record
 from river_oauc.encoding.rows import RecordRows
 from river_oauc.encoding.statistics import Prior
 from river_oauc.encoding.values import Record
-from river_oauc.encoding.vectorizer import Vectorizer
+from river_oauc.encoding.vectorizer import Vectorizer, check_room
 from river_oauc.rankers.base import FloatArray, IntArray
 from river_oauc.state import State, StateReader
 
@@ -145,6 +146,7 @@ class Statistics:
         feature = Feature()
         if name in index:
             feature.n_known = int(self._n_known[index[name]])
+            self._n_known[index[name]] = 0
         return feature
 
     @property
@@ -205,26 +207,33 @@ class Statistics:
         twin._n_known = n_known[np.minimum(rows, len(self._n_known))]
         return twin
 
-    def merge(self, other: Statistics, positions: IntArray) -> None:
+    def merge(self, other: Statistics, index: Mapping[Name, int], positions: IntArray) -> None:
         """Add the statistics of another part of the stream, whose counts are used up.
 
         Parameters
         ----------
         other
             The other statistics.
+        index
+            The positions of all names that the merged encoder knows.
         positions
-            The position here of each name of the other encoder.
+            The position of each name of the other encoder.
 
         """
+        n_known = np.zeros((2, len(index) + 1), np.int64)
+        n = min(len(index), len(self._n_known))
+        n_known[0, :n] = self._n_known[:n]
+        n = min(len(positions), len(other._n_known))
+        n_known[1, positions[:n]] = other._n_known[:n]
+        # A number may have statistics in one part only.
+        for features, n_elsewhere in ((self.features, n_known[1]), (other.features, n_known[0])):
+            for name, feature in features.items():
+                feature.n_known += int(n_elsewhere[index[name]]) if name in index else 0
         for name, theirs in other.features.items():
             mine = self.features.setdefault(name, theirs)
             if mine is not theirs:
                 _merge_features(mine, theirs)
-        n_known = np.zeros(max(len(self._n_known), 1 + int(positions.max(initial=0))), np.int64)
-        n_known[: len(self._n_known)] = self._n_known
-        n = min(len(positions), len(other._n_known))
-        n_known[positions[:n]] += other._n_known[:n]
-        self._n_known = n_known
+        self._n_known = n_known.sum(axis=0)
         negative, positive = (a + b for a, b in zip(self._weights, other._weights, strict=True))
         self._set(self.n_seen + other.n_seen, negative, positive)
         self._stay_within_limit()
@@ -314,8 +323,8 @@ class RecordVectorizer:
     Parameters
     ----------
     max_features
-        The largest number of columns. Beyond it, an example with a new feature is refused, and
-        known features get no further columns.
+        The largest number of features. Beyond it, an example with a new one is refused. There are
+        at most twice as many columns, unless numbers turn into strings.
     max_categories
         The largest number of categories to remember; see `Statistics`.
 
@@ -337,7 +346,8 @@ class RecordVectorizer:
     """
 
     def __init__(self, max_features: int | None = None, max_categories: int | None = None) -> None:
-        self._columns = Vectorizer(max_features=max_features)
+        self.max_features = max_features
+        self._columns = Vectorizer()
         self._statistics = Statistics(max_categories)
         self._lay_out()
 
@@ -437,6 +447,12 @@ class RecordVectorizer:
 
     def read_frame(self, frame: Frame, learning: bool) -> RecordRows:
         """Return the rows of a data frame, or raise a ValueError if a value is refused."""
+        if learning and self.max_features is not None:
+            known = {_feature(name) for name in self.names}
+            if len(known) + len(frame.columns) > self.max_features:
+                columns = (frame.get_column(name) for name in frame.columns)
+                known.update(each.name for each in columns if not each.is_null().all())
+                check_room(len(known), self.max_features)
         return RecordRows.of_frame(frame)
 
     def learn(self, record: Record, positive: bool, weight: float) -> None:
@@ -447,7 +463,8 @@ class RecordVectorizer:
         if statistics.is_review:
             statistics.review()
             useful = sorted(self._useful_columns(), key=_sort_key)
-            self._columns.extend(useful[: self._columns.n_free])
+            n_free = sys.maxsize if self.max_features is None else 2 * self.max_features - len(self)
+            self._columns.extend(useful[: max(n_free, 0)])
             self._lay_out()
         elif len(statistics.features) > n_features:
             self._lay_out()
@@ -466,7 +483,10 @@ class RecordVectorizer:
                     yield Column(name, kind)
 
     def extend(self, names: Iterable[Name]) -> None:
-        """Add columns, or raise a ValueError if they are too many."""
+        """Add columns, or raise a ValueError if there are too many features."""
+        names = list(names)
+        if self.max_features is not None:
+            check_room(len({_feature(name) for name in (*self.names, *names)}), self.max_features)
         self._columns.extend(names)
         self._lay_out()
 
@@ -482,13 +502,14 @@ class RecordVectorizer:
     def merged(self, other: RecordVectorizer) -> RecordVectorizer:
         """Return a vectorizer with the columns of both, and the statistics of both streams."""
         twin, theirs = self._copy(), other._copy()
-        twin._columns.extend(other.names)
-        twin._statistics.merge(theirs._statistics, twin.positions(other.names))
+        twin.extend(other.names)
+        positions = twin.positions(other.names)
+        twin._statistics.merge(theirs._statistics, twin._columns.index, positions)
         twin._lay_out()
         return twin
 
     def _copy(self) -> RecordVectorizer:
-        twin = RecordVectorizer(self._columns.max_features, self._statistics.max_categories)
+        twin = RecordVectorizer(self.max_features, self._statistics.max_categories)
         twin.set_state(StateReader(self.get_state(), "encoder"))
         return twin
 
@@ -500,9 +521,8 @@ class RecordVectorizer:
         """Return the entries of an array, those of the same feature of a record added up."""
         sums: dict[Name, float] = {}
         for name, entry in self.decode(array).items():
-            while isinstance(name, Column | TimePart):
-                name = name.feature
-            sums[name] = sums.get(name, 0.0) + entry
+            feature = _feature(name)
+            sums[feature] = sums.get(feature, 0.0) + entry
         return sums
 
     def get_state(self) -> State:
@@ -515,6 +535,13 @@ class RecordVectorizer:
         self._statistics.set_state(reader.reader("statistics"))
         reader.finish()
         self._lay_out()
+
+
+def _feature(name: Name) -> Name:
+    """Return the feature of a record that a column belongs to."""
+    while isinstance(name, Column | TimePart):
+        name = name.feature
+    return name
 
 
 def _sort_key(name: Name) -> str:

@@ -14,7 +14,7 @@ from river_oauc.encoding.kinds import read_record
 from river_oauc.limits import MAX_NORM
 
 # Whatever a column of these types holds is a category, a time or a boolean: nothing to check.
-_SAFE_TYPES = (nw.Boolean, nw.Date, nw.Datetime, nw.Enum, nw.String)
+_SAFE_TYPES = (nw.Boolean, nw.Date, nw.Datetime, nw.Enum)
 
 
 class RecordRows:
@@ -63,6 +63,9 @@ def _values(name: str, column: nw.Series[typing.Any]) -> list[typing.Any]:
     values: list[typing.Any] = column.to_list()
     dtype = column.dtype
     if dtype.is_integer() or isinstance(dtype, _SAFE_TYPES):
+        return values
+    # pandas says only of the first values that they are strings.
+    if dtype == nw.String and {str, type(None)}.issuperset(map(type, values)):
         return values
     if dtype.is_float():
         numbers = column.to_numpy()

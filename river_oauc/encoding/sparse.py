@@ -190,7 +190,7 @@ class SparseEncoder:
         """Return an encoder with the names and the statistics of both."""
         twin, theirs = self._copy(), other._copy()
         twin.extend(other.index)
-        twin._statistics.merge(theirs._statistics, twin.positions(other.index))
+        twin._statistics.merge(theirs._statistics, twin.index, twin.positions(other.index))
         return twin
 
     def _copy(self) -> SparseEncoder:

@@ -165,30 +165,16 @@ class Vectorizer:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
         new = [name for name in names if name not in self.index]
         n_before = len(self.index)
-        n_names = self.check_room(n_before + len(new))
+        n_names = n_before + len(new)
+        if self.max_features is not None:
+            check_room(n_names, self.max_features)
         positions = dict(zip(new, range(n_before, n_names), strict=True))
         # First the room and then the names: an interrupt in between does no harm.
         if n_names > self.size:
-            limit = len(self.index) + self.n_free
+            limit = sys.maxsize if self.max_features is None else self.max_features
             self.size = max(n_names, min(self.size + self.size // 8, limit))
         self._forget_layout()
         self.index.update(positions)
-
-    def check_room(self, n_names: int) -> int:
-        """Return the number of names, or raise a ValueError if it is above `max_features`."""
-        if self.max_features is not None and n_names > self.max_features:
-            raise ValueError(
-                f"there would be {n_names:,} features, and max_features is {self.max_features:,}: "
-                "hash the features with preprocessing.FeatureHasher, pick some with "
-                "compose.Select, take OAM or SparseOAUCM, whose memory grows in proportion to "
-                "their number, or raise max_features"
-            )
-        return n_names
-
-    @property
-    def n_free(self) -> int:
-        """The number of names that there is room for."""
-        return sys.maxsize if self.max_features is None else self.max_features - len(self.index)
 
     def truncate(self, n_names: int, size: int) -> None:
         """Forget all names but the first ones: undoes `extend`."""
@@ -213,8 +199,8 @@ class Vectorizer:
 
     def read_frame(self, frame: Frame, learning: bool) -> _Rows:
         """Return the rows of a data frame, all of them checked."""
-        if learning:
-            self.check_room(len(self.index.keys() | set(frame.columns)))
+        if learning and self.max_features is not None:
+            check_room(len(self.index.keys() | set(frame.columns)), self.max_features)
         matrix = read_features(frame)
         if not learning:
             matrix = np.where(np.isnan(matrix), 0.0, matrix)
@@ -239,6 +225,17 @@ class Vectorizer:
         self.index = {name: position for position, name in enumerate(names)}
         self.size = reader.count("size", minimum=max(1, len(names)))
         reader.finish()
+
+
+def check_room(n_features: int, max_features: int) -> None:
+    """Raise a ValueError if there would be too many features."""
+    if n_features > max_features:
+        raise ValueError(
+            f"there would be {n_features:,} features, and max_features is {max_features:,}: "
+            "hash the features with preprocessing.FeatureHasher, pick some with compose.Select, "
+            "take OAM or SparseOAUCM, whose memory grows in proportion to their number, or raise "
+            "max_features"
+        )
 
 
 class _Rows:
