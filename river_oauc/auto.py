@@ -64,9 +64,14 @@ class AutoOAUCM(_AutoClassifier):
     """Online AUC maximisation with nothing to tune or to prepare.
 
     Take it for any stream with up to some hundred features in which a linear score ranks well
-    enough; otherwise `AutoOKAUCM` is the same with kernels. It needs no scaler and no imputer:
-    features are measured in units of their own recent deviation, outliers are drawn in, and NaN or
-    None stands for an unknown value, which counts as the mean. It follows change.
+    enough; otherwise `AutoOKAUCM` is the same with kernels. It takes raw records as they are: a
+    category stands for its log odds, and None, NaN, NaT, NA and an absent key all mean unknown; see
+    `preprocessing.RecordEncoder`. A feature that is unknown in most examples is 0 when it is
+    absent, as in a bag of words.
+
+    It needs no scaler. Features are measured in units of their own recent deviation, those with
+    heavy tails after taking logarithms; outliers are drawn in, and an unknown value counts as the
+    mean. It follows change.
 
     It mixes linear scores of different kinds, the experts. All are on a scale from -1 to 1.
 
@@ -164,9 +169,7 @@ class AutoOKAUCM(_AutoClassifier):
     """Nonlinear online AUC maximisation with nothing to tune or to prepare.
 
     Take it for any stream with up to some hundred features, whatever separates the classes. It
-    needs no scaler and no imputer: features are measured in units of their own recent deviation,
-    outliers are drawn in, and NaN or None stands for an unknown value, which counts as the mean. It
-    follows change.
+    takes raw records, needs no scaler, and follows change, as `AutoOAUCM` does.
 
     It is `AutoOAUCM` with four more experts: ridge scores, in two strengths, over a Laplace and
     over a Gaussian kernel with 256 landmarks. These are the latest examples, chosen anew after 4,

@@ -237,7 +237,6 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
 
     examples = [example for example, _ in zip(payments(path), range(n), strict=False)]
     known = without(examples, lambda name, value: value is None)
-    narrow = without(examples, lambda name, value: name in fraud.MANY)
     even = {False: 0.5, True: 0.5}
     logistic = linear_model.LogisticRegression
     candidates: dict[str, list[tuple[Any, list[Example]]]] = {

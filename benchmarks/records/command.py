@@ -16,7 +16,7 @@ from benchmarks.journal import Journal
 from benchmarks.records import retrained
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
 from benchmarks.streams.progress import auc, follow
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OTAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
@@ -41,6 +41,7 @@ def _progressive(make: Callable[[], Any]) -> Callable[[Sequence[Example]], Score
 _MODELS: dict[str, Callable[[Sequence[Example]], Scores]] = {
     "AutoOKAUCM": _progressive(AutoOKAUCM),
     "AutoOAUCM": _progressive(AutoOAUCM),
+    "OTAUC": _progressive(lambda: OTAUC(seed=0)),
     "SparseOAUCM": _progressive(SparseOAUCM),
     "LightGBM": retrained.scores_of_lightgbm,
 }
