@@ -95,8 +95,9 @@ class AutoOAUCM(_AutoClassifier):
     Two models merge: `a += b` or `a + b` stands for both parts of the stream. Units are averaged,
     and class moments are brought to the new units to first order; two posteriors become one; the
     other experts are averaged by what each model knows of the rarer class, and win rates by the
-    number of examples behind them. `river_oauc.distributed` fixes the units first; then the ridge
-    experts are exactly those of one pass, but for rounding.
+    number of examples behind them; counts of categories add up. `river_oauc.distributed` fixes the
+    units first; if all features are numbers that are always known, the ridge experts are then
+    exactly those of one pass, but for rounding.
 
     Parameters
     ----------

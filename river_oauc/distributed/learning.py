@@ -48,8 +48,9 @@ def learn(
     stays as it is; what it has learned before counts once in the result.
 
     - `AutoOAUCM` and `AutoOKAUCM` read the rows twice: the first pass fixes units and landmarks,
-      the second learns. So their class moments do not depend on how the rows are cut into
-      partitions.
+      the second learns. So the class moments of numbers that are always known do not depend on how
+      the rows are cut into partitions. The log odds of categories are those of the examples before
+      in the same partition; their counts add up.
     - A pipeline of `StandardScaler`, `MinMaxScaler` or `MaxAbsScaler` and a classifier works, too.
       Each scaler has a pass of its own, and ends as if it had seen row after row. All rows are
       learned at the final scale; in a stream, the scale settles gradually.

@@ -21,7 +21,7 @@ Name = base.typing.FeatureName
 _SECOND, _NUMPY_SECOND = datetime.timedelta(seconds=1), np.timedelta64(1, "s")
 
 # Containers, some of which are hashable. None of them is one value.
-_CONTAINERS = (Mapping, list, tuple, set, frozenset, np.ndarray)
+_CONTAINERS = (Mapping, list, tuple, set, frozenset, memoryview, np.ndarray)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -397,6 +397,9 @@ class RecordVectorizer:
 
     def _encode_plain(self, record: Record, learning: bool) -> FloatArray | None:
         """Return the array of a dict of plain values; None if the slow path is needed."""
+        if len(self._absent) != self.size:
+            # An interrupt has come after columns were added.
+            self._lay_out()
         if acceleration.encode_record is None:
             return None
         features, prior = self._statistics.features, self._statistics.prior

@@ -156,7 +156,7 @@ class Feature:
         self.has_fractions = self.is_mostly_known = False
         self.categories: dict[Hashable, Counts] | None = {}
         self.recent_gain = 0.0
-        self.columns: tuple[int, ...] = ()
+        self.columns: tuple[int, ...] = (-1, -1, -1, -1)
 
     @property
     def is_category(self) -> bool:
