@@ -41,4 +41,4 @@ def test_units_do_not_wear_out(cls: Any) -> None:
         thirds.append([exact_auc(part[y], part[~y]) for part, y in parts])
     print(cls.__name__, 100 * np.array(thirds))
     first, second, last = np.mean(thirds, axis=0)
-    assert last > second - 0.002
+    assert last >= second
