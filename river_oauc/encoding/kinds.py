@@ -20,6 +20,9 @@ Name = base.typing.FeatureName
 
 _SECOND, _NUMPY_SECOND = datetime.timedelta(seconds=1), np.timedelta64(1, "s")
 
+# Larger whole numbers need not be exact in a double.
+_MAX_EXACT = 2**53
+
 # Containers, some of which are hashable. None of them is one value.
 _CONTAINERS = (Mapping, list, tuple, set, frozenset, memoryview, np.ndarray)
 
@@ -89,7 +92,15 @@ def read_record(record: Record) -> dict[Name, Value]:
     values: dict[Name, Value] = {}
     # A copy: another thread may change the record meanwhile.
     for name, value in dict(record).items():
-        if isinstance(value, datetime.date | np.datetime64):
+        # The usual types first, for speed.
+        kind = type(value)
+        if kind is str:
+            values[name] = Value(math.nan, value)
+        elif kind is int and -_MAX_EXACT <= value <= _MAX_EXACT:
+            values[name] = Value(float(value), value)
+        elif kind is float and -MAX_NORM <= value <= MAX_NORM:
+            values[name] = Value(value, int(value) if value.is_integer() else None)
+        elif isinstance(value, datetime.date | np.datetime64):
             for part, category in time_parts(value).items():
                 values[TimePart(name, part)] = Value(math.nan, category)
         else:
