@@ -20,13 +20,13 @@ __all__ = ["RecordEncoder"]
 Name = base.typing.FeatureName
 
 
-# river's pipelines take only a Transformer for one.
+# Pipelines treat a supervised transformer as one only if it is a Transformer as well.
 class RecordEncoder(base.SupervisedTransformer, base.Transformer):
     """Turn raw records into numbers, by what came before: for any binary classifier of river.
 
     A record is what an application has: `{"amount": 12.5, "country": "FR", "device": None}`. Put
-    this in front of a model that wants numbers. Our own learners without knobs need it not: they
-    encode records by themselves.
+    this in front of a model that wants numbers. `AutoOAUCM`, `AutoOKAUCM`, `OTAUC` and
+    `SparseOAUCM` do not need it, because they encode records themselves.
 
     - A number stands for itself, unscaled.
     - A category (a string, and any other hashable value) stands for its log odds: how much more
@@ -101,16 +101,14 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
         positive, weight = parse_label(y), parse_weight(w)
         with self._lock:
             vectorizer = self._vectorizer
-            # A copy: another thread may change the record meanwhile.
-            x = dict(x) if vectorizer.encode(x) is not None else self._extended(x)
+            # A ValueError is raised if a value is refused.
+            array = vectorizer.encode(x)
             if weight:
+                # A copy: another thread may change the record meanwhile.
+                x = dict(x)
+                if array is None:
+                    vectorizer.extend(vectorizer.names_in(x))
                 vectorizer.learn(x, positive, weight)
-
-    def _extended(self, x: Record) -> Record:
-        """Make room for a record with new features, and return a copy of it."""
-        x = dict(x)
-        self._vectorizer.extend(self._vectorizer.names_in(x))
-        return x
 
     def transform_one(self, x: Record) -> dict[Name, typing.Any]:
         """Return a record as numbers.

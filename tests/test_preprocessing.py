@@ -94,6 +94,7 @@ def test_refusals_and_weight_zero_change_nothing() -> None:
         encoder.learn_one(x, y)
     before = pickle.dumps(encoder)
     encoder.learn_one({"amount": 1.0, "country": "A", "terminal": 1, "age": 3.5}, True, w=0.0)
+    encoder.learn_one({"never seen": 1.0, "nor this": "A"}, True, w=0.0)
     for x, y in (({"amount": [1]}, True), ({"amount": 1.0}, "fraud"), ([1, 2], True)):
         with pytest.raises(ValueError):
             encoder.learn_one(x, y)
