@@ -14,7 +14,7 @@ from river import preprocessing
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.examples import examples_of
-from river_oauc import OAUCM, OAUCS, AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OAUCM, OAUCS, AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
@@ -28,8 +28,7 @@ _WIDE_SETS = ("w8a", "hate_speech")
 _MODELS: dict[str, Callable[[], Any]] = {
     "OAUCM": OAUCM,
     "OAUCS": OAUCS,
-    "AutoOAUCM": AutoOAUCM,
-    "AutoOKAUCM": AutoOKAUCM,
+    "AutoOAUC": functools.partial(AutoOAUC, seed=1),
     "SparseOAUCM": SparseOAUCM,
 }
 # These get features scaled to [0, 1].

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from river_oauc.acceleration import compiled as compiled
-from river_oauc.auto import AutoOAUCM, AutoOKAUCM
+from river_oauc.auto import AutoOAUC
 from river_oauc.baselines import KOIL, OAM, OLUBAUC, PAI, Perceptron
 from river_oauc.kernel import OKAUCM, OKAUCS
 from river_oauc.linear import OAUCM, OAUCS
@@ -11,8 +11,7 @@ from river_oauc.sparse import SparseOAUCM
 from river_oauc.trees import OTAUC
 
 __all__ = [
-    "AutoOAUCM",
-    "AutoOKAUCM",
+    "AutoOAUC",
     "KOIL",
     "OAM",
     "OAUCM",

@@ -135,7 +135,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     def _learn_new(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
         """Learn from an example with new features, and remove them again if it is refused."""
         encoder = self._encoder
-        n_names, size = len(encoder), encoder.size
+        checkpoint = encoder.checkpoint()
         encoder.extend(rows.names_in(encoder, row))
         try:
             self._ranker.learn(rows.encode(encoder, row), positive, weight)
@@ -145,7 +145,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         except Exception:
             # The ranker is larger if it has failed after it has grown, for lack of memory. Ctrl-C
             # is not an Exception: it leaves the new names, which does no harm.
-            encoder.truncate(n_names, max(size, self._ranker.n_features))
+            encoder.truncate(checkpoint, self._ranker.n_features)
             raise
         rows.learn(encoder, row, positive, weight)
 
@@ -332,10 +332,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         except MemoryError:
             raise reader.error("it needs more memory than there is") from None
         reader.finish()
-        # An interrupt may have come after the encoder has grown, which is by an eighth or to the
-        # number of its names, and before the ranker has. Much more would only waste memory.
-        largest = 2 * max(8, len(encoder), ranker.n_features)
-        if not ranker.n_features <= encoder.size <= largest:
+        if not encoder.has_room_for(ranker.n_features):
             raise reader.error(
                 f"the ranker has {ranker.n_features} features, and the encoder {encoder.size}"
             )

@@ -18,6 +18,8 @@ from river_oauc.rankers.support_vectors import SupportVectors
 class KernelClassifier(OnlineAUCClassifier):
     """A score that is a sum of similarities to stored examples."""
 
+    _encoder: Vectorizer
+
     def __init__(
         self,
         kernel: Kernel | None,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from river import base
 
+from river_oauc.encoding.columns import Column
 from river_oauc.encoding.kinds import TimePart
 from river_oauc.encoding.labels import parse_label, parse_weight
-from river_oauc.encoding.records import Column, RecordVectorizer
+from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.encoding.values import Record
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count
@@ -25,7 +26,7 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
     """Turn raw records into numbers, by what came before: for any binary classifier of river.
 
     A record is what an application has: `{"amount": 12.5, "country": "FR", "device": None}`. Put
-    this in front of a model that wants numbers. `AutoOAUCM`, `AutoOKAUCM`, `OTAUC` and
+    this in front of a model that wants numbers. `AutoOAUC`, `OTAUC` and
     `SparseOAUCM` do not need it, because they encode records themselves.
 
     - A number stands for itself, unscaled.

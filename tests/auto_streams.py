@@ -101,8 +101,8 @@ def record(model: Any, stream: Iterator[Example]) -> dict[str, list[float]]:
             found["scores"].append(model.score_one(x))
             found["probabilities"].append(model.predict_proba_one(x)[True])
         model.learn_one(x, y, w)
-    found["aucs"] = [expert["auc"] for expert in model.experts]
-    found["shares"] = [expert["share"] for expert in model.experts]
+    found["aucs"] = [expert["auc"] for expert in model.expert_shares]
+    found["shares"] = [expert["share"] for expert in model.expert_shares]
     return found
 
 

@@ -32,9 +32,10 @@ class Feature:
     def scaled(self, value):
         return value / (self.unit + abs(value))
 
-    def step(self, sign, a, slope):
-        self.squares += a * slope * slope
-        self.weight += sign * a * slope / (0.5 + sqrt(self.squares))
+    def step(self, sign, w, slopes):
+        self.squares += w * sum(a * slope * slope for a, slope in slopes)
+        move = w * sum(a * slope for a, slope in slopes)
+        self.weight += sign * move / (0.5 + sqrt(self.squares))
 
 
 class Deviation(Feature):
@@ -121,9 +122,10 @@ class SparseReference:
         if self.n[other] > 0.0:
             variance = self.scatter[other] / self.n[other]
             pull = pull_of(sign * (score - self.mean[other]), variance)
-            a = w * min(1.0, self.n[other] / self.n[own])
+            a = min(1.0, self.n[other] / self.n[own])
+            logistic = 1.0 / (1.0 + self.n[own] / self.n[other] * exp(sign * score))
             for feature, z in inputs:
-                feature.step(sign, a, pull * z)
+                feature.step(sign, w, [(0.5 * a, pull * z), (0.5, logistic * z)])
 
         self.n_seen += 1
         for name, value in x.items():

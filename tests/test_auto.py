@@ -1,7 +1,8 @@
-"""AutoOAUCM and AutoOKAUCM: their recorded scores, and what they promise beyond the contract."""
+"""AutoOAUC: its recorded scores, and what it promises beyond the contract."""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import pathlib
@@ -25,13 +26,17 @@ from classifiers import assert_finite, learned_state
 from river import datasets, preprocessing
 from sklearn.metrics import roc_auc_score
 
-from river_oauc import AutoOAUCM, AutoOKAUCM
+from river_oauc import AutoOAUC
 from river_oauc.metrics import ExactROCAUC
 from river_oauc.rankers.mixture.constants import TRIAL_LENGTH
-from river_oauc.rankers.mixture.judge import Judge
+from river_oauc.rankers.stack import Stack
 
-Auto = AutoOAUCM | AutoOKAUCM
-each = pytest.mark.parametrize("cls", [AutoOAUCM, AutoOKAUCM])
+KINDS = {
+    "all": functools.partial(AutoOAUC, seed=1),
+    "linear": functools.partial(AutoOAUC, ("linear",)),
+}
+each = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+each_kind = pytest.mark.parametrize("kind", KINDS)
 RECORDED = json.loads((pathlib.Path(__file__).parent / "fixtures/auto_scores.json").read_text())
 
 
@@ -46,74 +51,50 @@ def on_plane(n: int, seed: int) -> list[Any]:
     return [(named(x), y, 1.0) for x, y in plane(n, 4, seed)]
 
 
-def n_generations(model: Auto) -> int:
-    return len({expert["generation"] for expert in model.experts})
+def n_generations(model: AutoOAUC) -> int:
+    names = [expert["expert"] for expert in model.expert_shares]
+    return 1 + any(name.startswith("younger") for name in names)
 
 
 # The recorded scores ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@each
-def test_scores_are_those_recorded(cls: type[Auto], stream: str) -> None:
-    found = record(cls("empirical"), STREAMS[stream]())
-    for name, expected in RECORDED[cls.__name__][stream].items():
+@each_kind
+def test_scores_are_those_recorded(kind: str, stream: str) -> None:
+    found = record(KINDS[kind](prior="empirical"), STREAMS[stream]())
+    for name, expected in RECORDED[kind][stream].items():
         np.testing.assert_allclose(found[name], expected, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("stream", ["raw_values", "late_features", "ties"])
-@each
-def test_merged_scores_are_those_recorded(cls: type[Auto], stream: str) -> None:
-    found = record_merged(cls, STREAMS[stream]())
-    for name, expected in RECORDED[cls.__name__][f"merged {stream}"].items():
+@each_kind
+def test_merged_scores_are_those_recorded(kind: str, stream: str) -> None:
+    found = record_merged(KINDS[kind], STREAMS[stream]())
+    for name, expected in RECORDED[kind][f"merged {stream}"].items():
         np.testing.assert_allclose(found[name], expected, rtol=0.0, atol=1e-9)
-
-
-@each
-def test_late_features_have_been_zero(cls: type[Auto]) -> None:
-    late, explicit = cls(), cls()
-    for x, y, w in STREAMS["late_features"]():
-        complete = dict.fromkeys([f"x{j}" for j in range(6)], 0.0) | x
-        assert late.score_one(x) == pytest.approx(explicit.score_one(complete), abs=1e-9)
-        late.learn_one(x, y, w)
-        explicit.learn_one(complete, y, w)
-
-
-@each
-def test_units_do_not_matter(cls: type[Auto]) -> None:
-    """Powers of two change nothing but the rounding."""
-    scale, offset = [1024.0, 1.0, 2.0**-20, 8.0], [0.0, 1.0, 0.0, -5.0]
-    plain, rescaled = cls(), cls()
-    for x, y, _ in on_plane(300, seed=13):
-        other = {
-            name: a * value + b
-            for (name, value), a, b in zip(x.items(), scale, offset, strict=True)
-        }
-        assert rescaled.score_one(other) == pytest.approx(plain.score_one(x), abs=1e-6)
-        plain.learn_one(x, y)
-        rescaled.learn_one(other, y)
 
 
 # Change ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("stream", "survivor"), [(change, "younger"), (false_alarm, "older")], ids=["change", "false"]
+    ("stream", "survivor"), [(change, "younger "), (false_alarm, "")], ids=["change", "false"]
 )
 def test_a_trial_from_its_beginning_to_its_end(stream: Callable[..., Any], survivor: str) -> None:
     """The younger generation wins after a change, and the older one after a false alarm."""
-    model, counts, scores = AutoOAUCM(), [], {}
+    model, counts, scores = AutoOAUC(("linear",)), [], {}
     probe = {"x0": 1.0, "x1": 1.0, "x2": 1.0, "x3": 1.0}
     for x, y, _ in stream():
-        before = {(e["generation"], e["expert"]): e["auc"] for e in model.experts}
+        before = {e["expert"]: e["auc"] for e in model.expert_shares}
         score = model.score_one(probe)
         model.learn_one(x, y)
         counts.append(n_generations(model))
         if counts[-1] < (counts[-2] if len(counts) > 1 else 1):
             # The survivor's AUC goes on, and the score does not jump.
-            for expert in model.experts:
-                assert expert["auc"] == pytest.approx(before[survivor, expert["expert"]], abs=0.01)
-            assert model.score_one(probe) == pytest.approx(score, abs=0.2)
+            for expert in model.expert_shares:
+                assert expert["auc"] == pytest.approx(before[survivor + expert["expert"]], abs=0.01)
+            assert model.score_one(probe) == pytest.approx(score, abs=1.0)
             scores[len(counts)] = score
     begin = counts.index(2)
     assert 600 < begin < 720
@@ -122,15 +103,15 @@ def test_a_trial_from_its_beginning_to_its_end(stream: Callable[..., Any], survi
 
 
 def test_a_second_change_is_noticed_again() -> None:
-    model = learn(AutoOAUCM(), change(2_900))
+    model = learn(AutoOAUC(("linear",)), change(2_900))
     assert n_generations(model) == 1
     learn(model, ((x, not y, w) for x, y, w in list(change(3_020))[2_900:]))
     assert n_generations(model) == 2
 
 
 @each
-def test_after_a_change_the_ranking_recovers(cls: type[Auto]) -> None:
-    model, scores, labels = cls(), [], []
+def test_after_a_change_the_ranking_recovers(make: Callable[..., AutoOAUC]) -> None:
+    model, scores, labels = make(), [], []
     for x, y, _ in change(1_400):
         scores.append(model.score_one(x))
         labels.append(y)
@@ -139,13 +120,13 @@ def test_after_a_change_the_ranking_recovers(cls: type[Auto]) -> None:
     assert roc_auc_score(labels[900:], scores[900:]) > 0.85
 
 
-# What they promise -----------------------------------------------------------------------------
+# What it promises ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scaler", [None, preprocessing.MinMaxScaler, preprocessing.StandardScaler])
 @each
-def test_ranks_phishing_bare_and_behind_scalers(cls: type[Auto], scaler: Any) -> None:
-    model = scaler() | cls() if scaler else cls()
+def test_ranks_phishing_bare_and_behind_scalers(make: Callable[..., AutoOAUC], scaler: Any) -> None:
+    model = scaler() | make() if scaler else make()
     metric = ExactROCAUC()
     for x, y in datasets.Phishing():
         metric.update(y, model.predict_proba_one(x))
@@ -153,87 +134,99 @@ def test_ranks_phishing_bare_and_behind_scalers(cls: type[Auto], scaler: Any) ->
     assert metric.get() > 0.94
 
 
-@each
-def test_scores_do_not_jump_when_shares_change(cls: type[Auto]) -> None:
-    stream = on_plane(1_000, seed=24)
-    model, history, trusted = cls(), [], set()
-    for t, (x, y, _) in enumerate(stream):
-        model.learn_one(x, y)
-        history.append([model.score_one(probe) for probe, _, _ in stream[:5]])
-        if t % 20 == 19:
-            trusted.add(max(model.experts, key=lambda expert: expert["share"])["expert"])
-    assert len(trusted) > 1
-    assert np.abs(np.diff(history, axis=0))[200:].max() < 0.15
-    assert np.abs(history).max() < 2.0
-
-
-@each
-def test_experts_have_names_aucs_and_shares(cls: type[Auto], monkeypatch: Any) -> None:
-    """The AUC is about that of the scores which the expert gave before learning."""
-    judged = []
-    compare = Judge.compare
-
-    def keep_scores(self: Judge, scores: np.ndarray, *args: Any) -> float | None:
-        judged.append(scores)
-        return compare(self, scores, *args)
-
-    monkeypatch.setattr(Judge, "compare", keep_scores)
-    model = cls()
-    n = 6 if cls is AutoOAUCM else 10
-    names = [expert["expert"] for expert in model.experts]
-    assert len(set(names)) == len(names) == n
-    assert [expert["share"] for expert in model.experts] == pytest.approx([1 / n] * n)
-    assert {expert["auc"] for expert in model.experts} == {0.5}
+def test_experts_have_names_aucs_and_shares() -> None:
+    model = AutoOAUC(seed=1)
+    names = [expert["expert"] for expert in model.expert_shares]
+    assert len(set(names)) == len(names) == 12
+    assert names[-2:] == ["trees", "sparse"]
+    assert {expert["auc"] for expert in model.expert_shares} == {0.5}
     stream = on_plane(1_500, seed=14)
-    learn(model, stream)
-    assert names == [expert["expert"] for expert in model.experts]
-    assert {expert["generation"] for expert in model.experts} == {"older"}
-    assert sum(expert["share"] for expert in model.experts) == pytest.approx(1.0)
+    before = {"trees": [], "sparse": []}
+    for x, y, w in stream:
+        example = model._encoder.encode_known(x)
+        for name, member in model._ranker.members.items():
+            if name in before:
+                before[name].append(member.score(example[name == "sparse"]))
+        model.learn_one(x, y, w)
+    assert names == [expert["expert"] for expert in model.expert_shares]
+    assert sum(expert["share"] for expert in model.expert_shares) == pytest.approx(1.0)
+    # The AUC is about that of the scores which the expert gave before learning.
+    aucs = {expert["expert"]: expert["auc"] for expert in model.expert_shares}
     labels = [y for _, y, _ in stream]
-    expected = [roc_auc_score(labels, scores) for scores in np.array(judged).T[:-1]]
-    assert [expert["auc"] for expert in model.experts] == pytest.approx(expected, abs=0.03)
+    for name, scores in before.items():
+        assert aucs[name] == pytest.approx(roc_auc_score(labels, scores), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "experts", [("linear",), ("kernel",), ("trees",), ("sparse",), ("linear", "sparse")]
+)
+def test_fewer_experts(experts: tuple[str, ...]) -> None:
+    model = AutoOAUC(experts, seed=1)
+    scores, labels = [], []
+    for x, y, w in on_plane(1_000, seed=15):
+        scores.append(model.score_one(x))
+        labels.append(y)
+        model.learn_one(x, y, w)
+    assert roc_auc_score(labels[200:], scores[200:]) > 0.85
+    kinds = {expert["expert"].split()[0] for expert in model.expert_shares}
+    expected = {name for name in experts if name != "kernel"}
+    if "kernel" in experts:
+        expected |= {"linear", "Laplace", "Gaussian"}
+    assert kinds == expected
+
+
+@pytest.mark.parametrize("experts", ["linear", (), ("forest",), ("linear", None)])
+def test_experts_that_do_not_exist(experts: Any) -> None:
+    with pytest.raises(ValueError, match="experts must be some of"):
+        AutoOAUC(experts)
 
 
 @pytest.mark.parametrize("n", [500, 900], ids=["one generation", "on trial"])
 @each
-def test_an_explanation_is_the_score_less_that_without_the_feature(cls: type[Auto], n: int) -> None:
-    model = learn(cls(), change(n))
+def test_explanations_add_up_to_the_score_less_a_constant(
+    make: Callable[..., AutoOAUC], n: int
+) -> None:
+    model = learn(make(), change(n))
     assert n_generations(model) == (1 if n == 500 else 2)
     before = learned_state(model)
+    constants = []
     for x, _, _ in on_plane(5, seed=16):
         moves = model.explain_one({**x, "unknown": 5.0})
-        assert list(moves) == list(x)
-        for name, move in moves.items():
-            without = model.score_one({**x, name: None})
-            assert move == pytest.approx(model.score_one(x) - without, abs=1e-12)
-            assert move
-        assert model.explain_one({**x, "x1": math.nan})["x1"] == 0.0
+        assert moves.keys() <= {*x, "unknown"}
+        constants.append(model.score_one(x) - sum(moves.values()))
+    assert constants == pytest.approx([constants[0]] * 5, abs=1e-9)
     assert learned_state(model) == before
-    assert cls().explain_one(x) == {}
+    assert sum(make().explain_one(x).values()) == 0.0
 
 
-def test_contributions_and_weights_of_a_linear_score() -> None:
-    model = learn(AutoOAUCM(), change(900))
-    nothing_known = model.score_one(dict.fromkeys(model.weights))
-    for x, _, _ in on_plane(5, seed=18):
-        total = sum(model.explain_one(x).values())
-        assert total == pytest.approx(model.score_one(x) - nothing_known, abs=1e-12)
-    # The weight is the slope at the mean, which is that of the generation with all the shares.
-    model = learn(AutoOAUCM(), on_plane(400, seed=19))
-    units = model._ranker._generations[0].units
-    mean = named(units.mean.tolist())
-    assert list(model.weights) == list(mean)
-    for (name, weight), factor in zip(model.weights.items(), units.factors.tolist(), strict=True):
-        step = 1e-5 / factor
-        up, down = ({**mean, name: mean[name] + sign * step} for sign in (1.0, -1.0))
-        slope = (model.score_one(up) - model.score_one(down)) / (2.0 * step)
-        assert weight == pytest.approx(slope, rel=1e-5)
+def test_the_stack_is_the_solution_of_its_equations() -> None:
+    """Against a plain loop over all examples."""
+    rng = np.random.default_rng(3)
+    prior, n = np.array([1.3, 0.2]), 200
+    stack = Stack(prior.tolist())
+    labels = rng.random(n) < 0.2
+    rows = rng.normal(size=(n, 2)) + labels[:, np.newaxis]
+    beta, A, b, sizes = np.append(prior, 0.0), np.zeros((3, 3)), np.zeros(3), np.zeros(2)
+    precision = np.diag([3.0, 3.0, 1.0])
+    for scores, y in zip(rows, labels, strict=True):
+        assert stack.score(scores.tolist()) == pytest.approx(beta[:2] @ scores, abs=1e-12)
+        stack.learn(scores.tolist(), bool(y), 1.0)
+        sizes *= 1 - 1 / 5000
+        sizes[int(y)] += 1.0
+        u = np.append(scores, 1.0)
+        p = 1 / (1 + np.exp(-beta @ u))
+        w = sizes.min() / sizes[int(y)]
+        A = (1 - 1 / 5000) * A + w * p * (1 - p) * np.outer(u, u)
+        b = (1 - 1 / 5000) * b + w * (p * (1 - p) * (beta @ u) + y - p) * u
+        beta = np.linalg.inv(precision + A) @ (precision @ np.append(prior, 0.0) + b)
 
 
 @pytest.mark.parametrize("prior", ["balanced", "empirical"])
 @each
-def test_empirical_probabilities_follow_the_recent_share(cls: type[Auto], prior: str) -> None:
-    model, means = cls(prior), []
+def test_empirical_probabilities_follow_the_recent_share(
+    make: Callable[..., AutoOAUC], prior: str
+) -> None:
+    model, means = make(prior=prior), []
     for share in (0.5, 0.05):
         rng = np.random.default_rng(22)
         labels = rng.random(2_500) < share
@@ -252,9 +245,9 @@ def test_empirical_probabilities_follow_the_recent_share(cls: type[Auto], prior:
 
 @pytest.mark.parametrize("n", [150, 800], ids=["one generation", "on trial"])
 @each
-def test_a_pickle_in_mid_stream_goes_on_bit_for_bit(cls: type[Auto], n: int) -> None:
+def test_a_pickle_in_mid_stream_goes_on_bit_for_bit(make: Callable[..., AutoOAUC], n: int) -> None:
     stream = [({**x, "late": w} if t > 120 else x, y, w) for t, (x, y, w) in enumerate(change(n))]
-    model = learn(cls(), stream)
+    model = learn(make(), stream)
     assert n_generations(model) == (2 if n == 800 else 1)
     twin = pickle.loads(pickle.dumps(model))
     for one in (model, twin):
@@ -263,26 +256,26 @@ def test_a_pickle_in_mid_stream_goes_on_bit_for_bit(cls: type[Auto], n: int) -> 
 
 
 @each
-def test_a_merged_pickle_goes_on_bit_for_bit(cls: type[Auto]) -> None:
-    model = learn(cls(), raw_values(200)) + learn(cls(), on_plane(300, seed=20))
+def test_a_merged_pickle_goes_on_bit_for_bit(make: Callable[..., AutoOAUC]) -> None:
+    model = learn(make(), raw_values(200)) + learn(make(), on_plane(300, seed=20))
     twin = pickle.loads(pickle.dumps(model))
     for one in (model, twin):
         learn(one, raw_values(150))
     assert learned_state(model) == learned_state(twin)
 
 
-@pytest.mark.parametrize(("cls", "limit"), [(AutoOAUCM, 40_000), (AutoOKAUCM, 1_600_000)])
-def test_pickles_are_small(cls: type[Auto], limit: int) -> None:
+@pytest.mark.parametrize(("kind", "limit"), [("linear", 60_000), ("all", 2_000_000)])
+def test_pickles_are_small(kind: str, limit: int) -> None:
     """Symmetric matrices are stored once, and what follows from others is not."""
-    model = learn(cls(), ((named(x), y, 1.0) for x, y in plane(1_000, 10, seed=21)))
+    model = learn(KINDS[kind](), ((named(x), y, 1.0) for x, y in plane(1_000, 10, seed=21)))
     assert n_generations(model) == 1
     assert len(pickle.dumps(model)) < limit
 
 
 @each
-def test_everything_is_finite_whatever_comes(cls: type[Auto]) -> None:
+def test_everything_is_finite_whatever_comes(make: Callable[..., AutoOAUC]) -> None:
     rng = np.random.default_rng(21)
-    model = cls("empirical")
+    model = make(prior="empirical")
     sizes = [1e-300, 1e-160, 1e-30, 1.0, 1e8, 1e30, 4e49]
     for t in range(300):
         row = rng.normal(size=4).clip(-1, 1) * rng.choice(sizes, size=4) / 2
@@ -294,5 +287,5 @@ def test_everything_is_finite_whatever_comes(cls: type[Auto]) -> None:
         assert 0.0 <= model.predict_proba_one(x)[True] <= 1.0
         if t % 30 == 0:
             assert_finite(model)
-            assert all(0.0 <= expert["auc"] <= 1.0 for expert in model.experts)
+            assert all(0.0 <= expert["auc"] <= 1.0 for expert in model.expert_shares)
             assert all(map(math.isfinite, model.explain_one(x).values()))

@@ -17,14 +17,14 @@ from river.datasets import synth
 
 from benchmarks.examples import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow
-from river_oauc import OAUCM, AutoOAUCM, AutoOKAUCM
+from river_oauc import OAUCM, AutoOAUC
 from river_oauc.datasets import BENCHMARKS
 
 pytestmark = pytest.mark.slow
 needs_data = pytest.mark.skipif(
     "RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set"
 )
-both = pytest.mark.parametrize("cls", [AutoOAUCM, AutoOKAUCM])
+both = pytest.mark.parametrize("cls", [AutoOAUC])
 
 
 def as_dicts(X, y):
@@ -111,7 +111,7 @@ def test_nonlinear_change_is_followed_better_than_by_a_forest(make_stream):
     ours, forests = [], []
     for seed in range(5):
         stream = make_stream(seed)
-        scores, labels, _ = follow(AutoOKAUCM(), stream)
+        scores, labels, _ = follow(AutoOAUC(), stream)
         ours.append(auc_in_windows(scores, labels))
         scores, labels, _ = follow(forest.ARFClassifier(n_models=10, seed=seed), stream)
         forests.append(auc_in_windows(scores, labels))
@@ -187,18 +187,18 @@ def test_cost():
     costs = in_turns(
         {
             "logistic": linear_model.LogisticRegression,
-            "AutoOAUCM": AutoOAUCM,
-            "AutoOKAUCM": AutoOKAUCM,
+            "AutoOAUC": AutoOAUC,
+            "linear": lambda: AutoOAUC(("linear",)),
             "ARF": lambda: forest.ARFClassifier(n_models=10, seed=1),
         },
         p=30,
         n=5_000,
     )
-    wide = in_turns({"OAUCM": OAUCM, "AutoOAUCM": AutoOAUCM}, p=1_000, n=2_000)
+    wide = in_turns({"OAUCM": OAUCM, "AutoOAUC": AutoOAUC}, p=1_000, n=2_000)
     print(f"\np = 30: {costs}\np = 1,000: {wide}")
-    assert costs["AutoOKAUCM"] < costs["ARF"] / 2.5
-    assert costs["AutoOAUCM"] < 20 * costs["logistic"]
-    assert wide["AutoOAUCM"] < 5 * wide["OAUCM"]
+    assert costs["AutoOAUC"] < costs["ARF"] / 2.5
+    assert costs["AutoOAUC"] < 20 * costs["logistic"]
+    assert wide["AutoOAUC"] < 5 * wide["OAUCM"]
 
 
 # Held out --------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_held_out_it_is_near_a_tuned_batch_svm():
         aucs = []
         for seed in range(n_partitions):
             for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y):
-                model = AutoOKAUCM()
+                model = AutoOAUC()
                 rng = np.random.default_rng(seed)
                 order = rng.permutation(train)
                 for x, label in as_dicts(X[order], y[order]):

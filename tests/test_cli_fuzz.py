@@ -325,7 +325,12 @@ def test_wrong_values(home: pathlib.Path, arguments: list[str], values: list[str
 
 def test_speed_stays_within_the_limits_of_the_learners() -> None:
     learners = [contender.make(42) for contender in CONTENDERS if contender.ours]
-    limits = {getattr(learner, "max_features", None) for learner in learners} - {None}
+    # AutoOAUC refuses nothing: beyond its limit, features go to the sparse expert only.
+    limits = {
+        getattr(learner, "max_features", None)
+        for learner in learners
+        if type(learner).__name__ != "AutoOAUC"
+    } - {None}
     assert limits and min(limits) >= MAX_FEATURES
 
 

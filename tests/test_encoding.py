@@ -104,7 +104,8 @@ def test_encoding_is_a_look_up_of_positions(path, batches, x, data):
 @given(batches=batches_of_names, more=st.lists(names, unique=True))
 def test_names_keep_their_positions_and_truncation_undoes_extension(batches, more):
     vectorizer = vectorizer_of(*batches)
-    before, n_names, size = vectorizer.get_state(), len(vectorizer), vectorizer.size
+    before, checkpoint = vectorizer.get_state(), vectorizer.checkpoint()
+    n_names, size = checkpoint
     x = {name: 1.0 + i for i, name in enumerate(vectorizer.names)}
     array = vectorizer.encode(x)
     vectorizer.extend(more)
@@ -115,7 +116,7 @@ def test_names_keep_their_positions_and_truncation_undoes_extension(batches, mor
     restored = Vectorizer()
     restored.set_state(StateReader(vectorizer.get_state(), "vectorizer"))
     assert restored.get_state() == vectorizer.get_state()
-    vectorizer.truncate(n_names, size)
+    vectorizer.truncate(checkpoint, size)
     assert vectorizer.get_state() == before
     assert vectorizer.encode(x).tolist() == array.tolist()
 

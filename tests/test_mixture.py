@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import river_oauc
 from river_oauc.rankers.mixture.arrays import RecentRows
 from river_oauc.rankers.mixture.change import ChangeDetector, Trial
 from river_oauc.rankers.mixture.judge import Judge, shares_of
 from river_oauc.rankers.mixture.kernels import KernelMaps, relevance
 from river_oauc.rankers.mixture.landmarks import KernelExperts
 from river_oauc.rankers.mixture.moments import ForgettingMoments
-from river_oauc.rankers.mixture.probabilities import ProgressiveScores
+from river_oauc.rankers.mixture.ranker import MixtureRanker
 from river_oauc.rankers.mixture.ridge import ridge, solve_positive_definite
 from river_oauc.rankers.mixture.steps import Newton, implicit_margin, pairwise_step, tracking_step
 from river_oauc.rankers.mixture.units import Units
@@ -293,10 +297,68 @@ def test_steps_go_a_part_of_the_way(sign: float, c: float) -> None:
     means = np.array([-1.0, 0.5]), np.array([0.7, 0.2])
     direction = phi[1:] - (means[0] if sign > 0 else means[1])
     before = weights[1:] @ direction
-    pairwise_step(weights, phi[1:], sign, c, means)
+    pairwise_step(weights, phi, sign, c, *means)
     expected = before + min(0.15 * c, 1.0) * (2.0 * sign - before)
     assert weights[1:] @ direction == pytest.approx(expected, rel=1e-6)
     assert weights[0] == pytest.approx(-weights[1:] @ (means[0] + means[1]) / 2.0)
+
+
+# Compiled functions ------------------------------------------------------------------------------
+
+_rng = np.random.default_rng(1)
+_P, _N = 5, 40
+_X = np.where(_rng.random((_N, _P)) < 0.1, np.nan, np.exp(_rng.normal(size=(_N, _P))))
+_Z, _SCALES = _rng.normal(size=(_N, _P)), np.array([0.0, 0.5, 0.0, 2.0, 0.0])
+_SCATTER = _Z.T @ _Z
+ARGUMENTS = {
+    "tails.update_sizes": (_X[0], *_rng.random((3, _P))),
+    "units.update_units": (_X[0], _SCALES, 30.0, np.zeros(_P), *_rng.random((3, _P))),
+    "units.standardize": (_X, _SCALES, *_rng.random((2, _P))),
+    "moments.add_vector": (_Z[0], 2.0, 7.0, _Z[1], np.zeros((4, _P)), 2),
+    "moments.add_products": (_SCATTER, _Z, 9, 0.95),
+    "ridge.solve_ridge": (
+        30.0, _Z[0], _SCATTER, 9.0, _Z[1], _SCATTER + np.eye(_P), (0.1, 10.0), None,
+    ),
+    "steps.newton_step": (_Z[0], _Z[1], -1.0, 3.0, _SCATTER, 0.1 * _Z, 3),
+    "steps.scale_logits": (np.arange(_P + 1.0), _Z[0], _Z[1]),
+    "steps.tracking_step": (_Z[0].copy(), _Z[1], 1.0, 2.0),
+    "steps.pairwise_step": (np.arange(_P + 1.0), np.ones(_P + 1), 1.0, 2.0, _Z[0], _Z[1]),
+    "kernels.similarities": (_Z[:3], _Z, np.abs(_Z[5]), 0.3, 0.1),
+    "judge.update_rates": (_Z[0, 1:], _Z[1], _Z[2], _Z, True, 0.01, 0.02),
+    "judge.shares_of": (_Z[0], 50.0),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not river_oauc.compiled, reason="there is no compiled code")
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_compiled_functions_do_what_those_in_numpy_do(name: str) -> None:
+    module, function = name.split(".")
+    twin = getattr(importlib.import_module(f"river_oauc.rankers.mixture.{module}"), function)
+    ours, theirs = copy.deepcopy((ARGUMENTS[name], ARGUMENTS[name]))
+    result, expected = twin(*ours), twin.__wrapped__(*theirs)
+    # What is returned, and what has changed in place.
+    for mine, other in zip(flat((result, ours)), flat((expected, theirs)), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return [item for each in value for item in flat(each)]
+    return [] if value is None else [value]
+
+
+@pytest.mark.skipif(not river_oauc.compiled, reason="there is no compiled code")
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_compiled_functions_refuse_arrays_of_other_sizes(name: str) -> None:
+    module, function = name.split(".")
+    twin = getattr(importlib.import_module(f"river_oauc.rankers.mixture.{module}"), function)
+    for position, argument in enumerate(ARGUMENTS[name]):
+        if not isinstance(argument, np.ndarray) or name == "judge.shares_of":
+            continue
+        arguments = list(copy.deepcopy(ARGUMENTS[name]))
+        arguments[position] = argument[..., : argument.shape[-1] - 1].copy()
+        with pytest.raises(ValueError, match="sizes"):
+            twin(*arguments)
 
 
 # The judge -------------------------------------------------------------------------------------
@@ -426,6 +488,20 @@ def test_landmarks_are_the_latest_and_half_of_each_class_in_the_end() -> None:
 # Generations, change and probabilities -----------------------------------------------------------
 
 
+@pytest.mark.parametrize("with_kernels", [False, True])
+def test_learning_returns_the_score_before(with_kernels: bool) -> None:
+    rows, weights = sample(300, 3, seed=15)
+    ranker, units = MixtureRanker(with_kernels), Units(3)
+    for row in rows:
+        units.update(row)
+    units.fixed = True
+    ranker.prepare(units, rows[:9], rows[9:20])
+    for i, (row, w) in enumerate(zip(rows, weights.tolist(), strict=True)):
+        score = ranker.score(row)
+        assert ranker.learn(row, i % 3 == 0, w) == score
+    assert score
+
+
 @pytest.mark.parametrize("rare", [False, True])
 def test_change_is_noticed_when_there_are_enough_of_each_class(rare: bool) -> None:
     detector = ChangeDetector()
@@ -460,36 +536,3 @@ def test_a_trial_mixes_by_recent_win_rates() -> None:
         np.testing.assert_allclose(trial.shares, shares_of(rates, n), atol=1e-12)
     assert trial.over
     assert trial.winner == 1
-
-
-@pytest.mark.parametrize("positive", [False, True])
-def test_one_class_for_ever_leaves_a_probability(positive: bool) -> None:
-    scores = ProgressiveScores()
-    for _ in range(800):
-        scores.update(0.0, positive, 1e50)
-    logit = scores.logit(0.0, empirical=True)
-    assert math.isfinite(logit)
-    assert (logit > 5.0) == positive
-    assert scores.logit(0.0, empirical=False) == 0.0
-
-
-def test_log_odds_are_even_half_way_between_the_class_means() -> None:
-    rng = np.random.default_rng(14)
-    scores = ProgressiveScores()
-    for t in range(4_000):
-        positive = bool(t % 4 == 0)
-        scores.update(0.3 + 0.1 * rng.normal() + positive * 0.6, positive, 1.0)
-    assert scores.logit(0.6, empirical=False) == pytest.approx(0.0, abs=0.12)
-    slope = scores.logit(1.6, empirical=False) - scores.logit(0.6, empirical=False)
-    assert slope == pytest.approx(4.0)
-    assert scores.logit(0.6, empirical=True) == pytest.approx(math.log(1 / 3), abs=0.3)
-    assert 11.0 < scores.logit(1.6, empirical=True) - scores.logit(0.6, empirical=True) < 12.0
-
-
-@pytest.mark.parametrize("sign", [-1.0, 0.0])
-def test_empirical_log_odds_rise_though_the_scores_mislead(sign: float) -> None:
-    scores = ProgressiveScores()
-    for t in range(9_000):
-        scores.update(sign * (t % 2) + 0.1 * (t % 3), bool(t % 2), 1.0)
-    slope = scores.logit(1.0, empirical=True) - scores.logit(0.0, empirical=True)
-    assert slope == pytest.approx(1.0, abs=0.01)

@@ -8,7 +8,6 @@ import datetime
 import decimal
 import enum
 import fractions
-import functools
 import math
 import pickle
 import random
@@ -16,7 +15,6 @@ import threading
 import time
 import tracemalloc
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,57 +24,19 @@ import pyarrow as pa
 import pytest
 from classifiers import TAKE_RECORDS, Example, learned_state, make_case, state
 from record_reference import Dense, Sparse
+from record_streams import MORNING, approx, assert_same_data, plain_name, stream
 
 from benchmarks.records import sets
-from river_oauc import OTAUC, AutoOAUCM, SparseOAUCM, acceleration
+from river_oauc import OTAUC, AutoOAUC, SparseOAUCM, acceleration
 from river_oauc.classifier import OnlineAUCClassifier
-from river_oauc.encoding import records, statistics
-from river_oauc.encoding.records import RecordVectorizer, Statistics
+from river_oauc.encoding import features, statistics
+from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.encoding.sparse import SparseEncoder
+from river_oauc.encoding.statistics import Statistics
 from river_oauc.state import StateReader
 
 needs_compiled = pytest.mark.skipif(not acceleration.compiled, reason="there is no compiled code")
 each_learner = pytest.mark.parametrize("cls", TAKE_RECORDS)
-
-MORNING = datetime.datetime(2024, 2, 29, 8)
-WORDS = "win a free prize now call me later at home tonight".split()
-
-
-def stream(n: int, seed: int = 0) -> Iterator[tuple[dict[Any, Any], bool, float]]:
-    """Yield records of all kinds of plain values, some of which tell the label."""
-    rng = random.Random(seed)
-    burst = "t0"
-    for i in range(n):
-        y = rng.random() < 0.3
-        if i % 40 == 0:
-            burst = f"t{rng.randrange(30)}"
-        x = {
-            "amount": rng.lognormvariate(1.0 + y, 1.0),
-            "country": rng.choice(["FR", "US"])
-            if y
-            else rng.choice(["IT", "US", "DE", "ES", "PT"]),
-            "terminal": burst if y else f"t{rng.randrange(30)}",
-            "code": rng.choice([3, 5, 5.0, 8]) + y,
-            "id": i,
-            "new": rng.random() < 0.3 + 0.3 * y,
-            "rain": rng.choice([0.0, 1.5, "T", 3]),
-            "text": " ".join(rng.choices(WORDS, k=4 + rng.randrange(4))),
-            "when": MORNING + datetime.timedelta(hours=rng.randrange(500)),
-            "late": rng.choice([1, 2, 3, "x"]) if i > n / 2 else None,
-            f"word{int(40 * rng.random() ** 2)}": 1,
-        }
-        for name in rng.sample(sorted(x), rng.randrange(4)):
-            x[name] = rng.choice([None, math.nan])
-        for name in rng.sample(sorted(x), rng.randrange(3)):
-            del x[name]
-        yield x, y, rng.choice([0.5, 1.0, 1.0, 3.0])
-
-
-def plain_name(name: Any) -> Any:
-    """Return a name without the classes of the package."""
-    if dataclasses.is_dataclass(name):
-        name = tuple(getattr(name, field.name) for field in dataclasses.fields(name))
-    return tuple(map(plain_name, name)) if isinstance(name, tuple) else name
 
 
 def encoded(encoder: Any, x: dict[Any, Any]) -> dict[Any, float]:
@@ -92,9 +52,6 @@ def encoded(encoder: Any, x: dict[Any, Any]) -> dict[Any, float]:
     return dict(zip(names, example.tolist(), strict=False))
 
 
-approx = functools.partial(pytest.approx, rel=1e-12, abs=1e-12, nan_ok=True)
-
-
 @pytest.mark.parametrize(("make", "plain"), [(RecordVectorizer, Dense), (SparseEncoder, Sparse)])
 @pytest.mark.parametrize("seed", range(3))
 def test_encoders_are_the_plain_loop(make: Any, plain: Any, seed: int) -> None:
@@ -106,7 +63,7 @@ def test_encoders_are_the_plain_loop(make: Any, plain: Any, seed: int) -> None:
         assert list(found.values()) == approx([expected[name] for name in found])
         encoder.learn(x, y, w)
         reference.learn(x, y, w)
-    features = {plain_name(name): each for name, each in encoder._statistics.features.items()}
+    features = {plain_name(name): each for name, each in encoder.statistics.features.items()}
     assert features.keys() == reference.statistics.features.keys()
     for name, theirs in reference.statistics.features.items():
         mine = features[name]
@@ -133,7 +90,7 @@ def test_a_feature_of_which_nothing_recurs_gives_up() -> None:
         encoded(vectorizer, x)
         vectorizer.learn(x, i % 3 == 0, 1.0)
         reference.learn(x, i % 3 == 0, 1.0)
-    features = vectorizer._statistics.features
+    features = vectorizer.statistics.features
     assert {name for name, each in features.items() if each.categories is None} == {"id", "number"}
     assert len(features["half"].categories) == 5025
     for name, feature in reference.statistics.features.items():
@@ -158,29 +115,13 @@ def test_compiled_encoders_equal_their_twins(make: Any, monkeypatch: pytest.Monk
             twins[-1] += (compiled.get_state(),)
     for name in ("encode_record", "encode_sparse", "learn_record"):
         monkeypatch.setattr(acceleration, name, None)
-    monkeypatch.setattr(records, "Feature", statistics.Feature)
-    monkeypatch.setattr(records, "Counts", statistics.Counts)
+    monkeypatch.setattr(statistics, "Feature", features.Feature)
+    monkeypatch.setattr(statistics, "Counts", features.Counts)
     for twin, before, x, y, w, first, after in twins:
         twin.set_state(StateReader(before, "encoder"))
         assert encoded(twin, x) == approx(first)
         twin.learn(x, y, w)
         assert_same_data(twin.get_state(), after)
-
-
-def assert_same_data(mine: Any, theirs: Any) -> None:
-    """Check that plain data are the same, numbers to 1e-12."""
-    assert type(mine) is type(theirs)
-    if isinstance(mine, dict):
-        assert list(mine) == list(theirs)
-        mine, theirs = list(mine.values()), list(theirs.values())
-    if isinstance(mine, np.ndarray):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
-    elif isinstance(mine, list):
-        assert len(mine) == len(theirs)
-        for one, other in zip(mine, theirs, strict=True):
-            assert_same_data(one, other)
-    else:
-        assert mine == (approx(theirs) if isinstance(theirs, float) else theirs)
 
 
 # Unknown values ----------------------------------------------------------------------------------
@@ -381,7 +322,7 @@ def test_a_refused_cell_far_down_refuses_the_frame(cls: Any, value: Any) -> None
 
 def category_counts(model: OnlineAUCClassifier) -> dict[Any, dict[Any, tuple[float, float]]]:
     """Return the weights of the classes by feature and category, of features with strings."""
-    features = model._encoder._statistics.features.items()
+    features = model._encoder.statistics.features.items()
     return {
         name: {key: (each.negative, each.positive) for key, each in feature.categories.items()}
         for name, feature in features
@@ -402,7 +343,7 @@ def test_merged_counts_are_those_of_one_pass(cls: type[OnlineAUCClassifier]) -> 
     one, other, last = parts
     for merged in (one + other + last, last + (other + one)):
         assert category_counts(merged) == expected
-        mine, theirs = merged._encoder._statistics, whole._encoder._statistics
+        mine, theirs = merged._encoder.statistics, whole._encoder.statistics
         assert (mine.n_seen, mine.prior) == (theirs.n_seen, approx(theirs.prior))
         for name in expected:
             assert mine.features[name].n_known == theirs.features[name].n_known
@@ -416,7 +357,7 @@ def test_a_merged_feature_is_known_as_often_as_in_one_pass(cls: type[OnlineAUCCl
         often.learn_one({"a": i + 0.5}, i % 3 == 0)
         rarely.learn_one({"b": 1.0, **({"a": i + 0.5} if i % 4 == 3 else {})}, i % 3 == 0)
     for merged in (often + rarely, rarely + often):
-        assert merged._encoder._statistics.features["a"].n_known == 40
+        assert merged._encoder.statistics.features["a"].n_known == 40
 
 
 @each_learner
@@ -438,14 +379,14 @@ def test_rare_categories_are_forgotten_first(make: Any) -> None:
         x = {"often": f"o{rng.randrange(20)}", "rare": f"r{i}", "n": rng.randrange(5)}
         encoded(encoder, x)
         encoder.learn(x, rng.random() < 0.5, 1.0)
-        assert encoder._statistics.n_categories <= 50
-    features = encoder._statistics.features
+        assert encoder.statistics.n_categories <= 50
+    features = encoder.statistics.features
     assert len(features["often"].categories) == 20 and len(features["n"].categories) == 5
     oldest = min(int(key[1:]) for key in features["rare"].categories)
     assert oldest >= 2_000 - 50
 
 
-@pytest.mark.parametrize("cls", [AutoOAUCM, SparseOAUCM])
+@pytest.mark.parametrize("cls", [AutoOAUC, SparseOAUCM])
 def test_threads_predict_and_copy_while_one_learns(cls: type[OnlineAUCClassifier]) -> None:
     model, examples, failures = make_case(cls), list(stream(600)), []
     done = threading.Event()
@@ -511,7 +452,7 @@ def test_cost_of_categories_and_records() -> None:
 
 
 @pytest.mark.skipif(sets.directory() is None, reason="RIVER_OAUC_DATA has no records")
-@pytest.mark.parametrize("cls", [AutoOAUCM, SparseOAUCM])
+@pytest.mark.parametrize("cls", [AutoOAUC, SparseOAUCM])
 @pytest.mark.parametrize("name", sets.SETS)
 def test_every_set_runs_raw(name: str, cls: type[OnlineAUCClassifier]) -> None:
     examples = sets.read_set(name, 300)

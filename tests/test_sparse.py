@@ -80,8 +80,8 @@ def test_the_compiled_ranker_is_the_numpy_one(stream):
     for x, positive, weight in stream:
         example = np.array([*x], np.int64), np.array([*x.values()], float)
         assert twin.score(example) == pytest.approx(ranker.score(example), rel=1e-12, abs=1e-12)
-        twin.learn(example, positive, weight)
-        ranker.learn(example, positive, weight)
+        score = ranker.learn(example, positive, weight)
+        assert twin.learn(example, positive, weight) == pytest.approx(score, rel=1e-12, abs=1e-12)
         assert twin.logit(0.3, True) == pytest.approx(ranker.logit(0.3, True), rel=1e-12)
         mine, theirs = ranker.get_state(), twin.get_state()
         for part in ("levels", "deviations"):

@@ -18,7 +18,7 @@ from river import linear_model, optim
 from benchmarks.examples import examples_of
 from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
 from benchmarks.streams.rivals import MODELS
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.metrics import average_precision
 
 # How much of each stream.
@@ -89,13 +89,13 @@ def test_on_bank_the_share_of_positives_is_what_is_ranked():
     assert whole > 78.0
     assert windows < 52.0
     figures = {}
-    for cls in (SparseOAUCM, AutoOAUCM, AutoOKAUCM):
+    for cls in (SparseOAUCM, AutoOAUC):
         for prior in ("balanced", "empirical"):
             scores, _, _ = follow(cls(prior=prior), examples)
             figures[cls, prior] = report(f"{cls.__name__}({prior})", scores, labels)
     assert max(windows for _, windows in figures.values()) < 57.0
     assert figures[SparseOAUCM, "empirical"][0] > figures[SparseOAUCM, "balanced"][0] + 0.5
-    assert figures[AutoOKAUCM, "empirical"][0] > figures[AutoOKAUCM, "balanced"][0] + 10.0
+    assert figures[AutoOAUC, "empirical"][0] > figures[AutoOAUC, "balanced"][0] + 10.0
 
 
 @pytest.mark.slow

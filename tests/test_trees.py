@@ -420,13 +420,14 @@ def test_the_compiled_step_is_the_numpy_step(loss: str, n_features: int, buffer_
     numpy_ranker = TreeRanker(loss, buffer_size, 1)
     compiled_ranker = accelerate(TreeRanker(loss, buffer_size, 1))
     for i, (x, positive, weight) in enumerate(examples):
-        assert compiled_ranker.score(x) == pytest.approx(numpy_ranker.score(x), abs=1e-12)
+        score = numpy_ranker.score(x)
+        assert compiled_ranker.score(x) == pytest.approx(score, abs=1e-12)
         if i % 10 == 0:
             # As a pickle carries it.
             twin = accelerate(copied(numpy_ranker, loss, buffer_size))
             twin.learn(x, positive, weight)
-        numpy_ranker.learn(x, positive, weight)
-        compiled_ranker.learn(x, positive, weight)
+        assert numpy_ranker.learn(x, positive, weight) == score
+        assert compiled_ranker.learn(x, positive, weight) == pytest.approx(score, abs=1e-12)
         if i % 10 == 0:
             assert_same(twin.get_state(), numpy_ranker.get_state())
     assert_same(compiled_ranker.get_state(), numpy_ranker.get_state())

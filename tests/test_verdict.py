@@ -20,7 +20,7 @@ from matplotlib import image
 from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.cli.compare.curves import draw_curves
 from river_oauc.cli.compare.race import Run
 from river_oauc.cli.compare.report import verdict
@@ -107,7 +107,7 @@ def test_neighbouring_examples_do_not_count_as_independent() -> None:
 
 
 def ranked(labels: np.ndarray, *scores: np.ndarray) -> list[Standing]:
-    """Rank learners with these scores; the first is AutoOKAUCM."""
+    """Rank learners with these scores; the first is AutoOAUC."""
     return standings(
         labels,
         [run_of(contender, each) for contender, each in zip(CONTENDERS, scores, strict=False)],
@@ -119,9 +119,9 @@ def test_a_winner() -> None:
     found = ranked(labels, noisy(labels, 2.0, 1), noisy(labels, 1.0, 2), noisy(labels, 0.5, 3))
     assert not_worse_than_the_best(found) == found[:1]
     title, evidence = verdict(found)
-    assert title == f"AutoOKAUCM ranks best: AUC {found[0].auc:.3f}"
+    assert title == f"AutoOAUC ranks best: AUC {found[0].auc:.3f}"
     low, high = lead(found[0], found[1])
-    assert evidence == f"above AutoOAUCM by {low:.3f} to {high:.3f} (99% interval)"
+    assert evidence == f"above SparseOAUCM by {low:.3f} to {high:.3f} (99% interval)"
     assert 0.0 < low < found[0].auc - found[1].auc < high
 
 
@@ -152,15 +152,15 @@ def test_no_winner_if_another_learner_leads_in_windows() -> None:
     # Its scores drift, but it ranks best at any time.
     moving = noisy(labels, 2.0, 1) + np.linspace(0.0, 20.0, 5_000)
     found = ranked(labels, noisy(labels, 1.5, 2), moving)
-    assert found[0].name == "AutoOKAUCM" and len(not_worse_than_the_best(found)) == 1
+    assert found[0].name == "AutoOAUC" and len(not_worse_than_the_best(found)) == 1
     title, evidence = verdict(found)
     assert title == "No clear winner"
-    assert evidence == "AutoOKAUCM is ahead over the whole stream, AutoOAUCM within windows"
+    assert evidence == "AutoOAUC is ahead over the whole stream, SparseOAUCM within windows"
 
 
 def test_a_single_learner() -> None:
     labels = np.arange(100) % 4 == 0
-    assert verdict(ranked(labels, labels.astype(float))) == ("AutoOKAUCM: AUC 1.000", "")
+    assert verdict(ranked(labels, labels.astype(float))) == ("AutoOAUC: AUC 1.000", "")
 
 
 def test_the_best_scaler_counts() -> None:
@@ -240,8 +240,7 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
     even = {False: 0.5, True: 0.5}
     logistic = linear_model.LogisticRegression
     candidates: dict[str, list[tuple[Any, list[Example]]]] = {
-        "AutoOKAUCM": [(AutoOKAUCM(), examples)],
-        "AutoOAUCM": [(AutoOAUCM(), examples)],
+        "AutoOAUC": [(AutoOAUC(seed=42), examples)],
         "SparseOAUCM": [(SparseOAUCM(), examples)],
     }
     for name, make in {

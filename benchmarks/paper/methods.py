@@ -16,7 +16,7 @@ from benchmarks.paper.grids.koil import KOILStack
 from benchmarks.paper.grids.oauc import OAUCMStack, OAUCSStack
 from benchmarks.paper.grids.okauc import OKAUCMStack, OKAUCSStack
 from benchmarks.paper.grids.stack import Stack
-from river_oauc import AutoOAUCM, Perceptron
+from river_oauc import AutoOAUC, Perceptron
 
 __all__ = ["TABLES", "Method", "Setting", "Table", "powers"]
 
@@ -151,7 +151,7 @@ def _linear(grid_step: int = 1) -> Table:
             Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
             Method("OAUC-Mc", {"l2": paper, "lr": paper}, OAUCMStack),
             Method("OAUC-M", {"l2": paper}, OAUCMStack),
-            Method("AutoOAUCM", {}, functools.partial(_Single, AutoOAUCM)),
+            Method("AutoOAUC", {}, functools.partial(_Single, AutoOAUC)),
         ),
         reference="OAUC-M",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from benchmarks.journal import Journal
 from benchmarks.records import retrained
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
 from benchmarks.streams.progress import auc, follow
-from river_oauc import OTAUC, AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
@@ -39,8 +40,7 @@ def _progressive(make: Callable[[], Any]) -> Callable[[Sequence[Example]], Score
 
 
 _MODELS: dict[str, Callable[[Sequence[Example]], Scores]] = {
-    "AutoOKAUCM": _progressive(AutoOKAUCM),
-    "AutoOAUCM": _progressive(AutoOAUCM),
+    "AutoOAUC": _progressive(functools.partial(AutoOAUC, seed=1)),
     "OTAUC": _progressive(lambda: OTAUC(seed=0)),
     "SparseOAUCM": _progressive(SparseOAUCM),
     "LightGBM": retrained.scores_of_lightgbm,

@@ -10,7 +10,7 @@ from typing import Any
 from river import ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
 
 from benchmarks.streams import moa, vowpal
-from river_oauc import AutoOAUCM, AutoOKAUCM, SparseOAUCM
+from river_oauc import AutoOAUC, SparseOAUCM
 
 __all__ = ["MODELS", "Model"]
 
@@ -75,8 +75,7 @@ def _moa(name: str, **options: Any) -> Model:
 
 
 MODELS = {
-    "AutoOKAUCM": Model(lambda seed: AutoOKAUCM(), ours=True),
-    "AutoOAUCM": Model(lambda seed: AutoOAUCM(), ours=True),
+    "AutoOAUC": Model(lambda seed: AutoOAUC(seed=seed), ours=True),
     "SparseOAUCM": Model(lambda seed: SparseOAUCM(), ours=True, for_long=True),
     "LR (SGD)": _linear(functools.partial(_logistic, optim.SGD)),
     "LR (AdaGrad)": _linear(functools.partial(_logistic, optim.AdaGrad)),

@@ -1,4 +1,4 @@
-"""The compiled twins of `encoding.statistics`, and the fast paths of the encoders of records.
+"""The compiled twins of `encoding.features`, and the fast paths of the encoders of records.
 
 The fast paths take dicts of strings, numbers and None. They return None or False, and have changed
 nothing, if a record has anything else or is to be refused.
@@ -12,7 +12,7 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport NAN, copysign, exp, fabs, floor, fmax, frexp, isnan, ldexp, log, log1p
 cimport numpy as cnp
 
-from river_oauc.encoding import statistics as numpy_twin
+from river_oauc.encoding import features as numpy_twin
 from river_oauc.limits import MAX_NORM
 
 cnp.import_array()
@@ -118,6 +118,10 @@ cdef class Feature:
         if self.n_strings < _MIN_TEXTS or 2 * self.n_texts <= self.n_strings:
             return False
         return self.categories is None or len(self.categories) > _MOST_DISTINCT * self.n_strings
+
+    @property
+    def has_numbers(self):
+        return self.n_known > self.n_strings
 
     @property
     def is_category(self):

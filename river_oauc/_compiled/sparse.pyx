@@ -1,6 +1,6 @@
 """The compiled twin of `rankers.sparse`."""
 
-from libc.math cimport copysign, fabs, fmax, fmin, hypot, log, sqrt
+from libc.math cimport copysign, exp, fabs, fmax, fmin, hypot, log, sqrt
 cimport numpy as cnp
 
 import numpy as np
@@ -149,23 +149,28 @@ cdef class SparseRanker:
                 squared_length += self.scaled[2 * i + 1] * self.scaled[2 * i + 1]
         cdef double scale = _length_scale(squared_length)
         cdef double score = total * scale
-        cdef double n_own = self.n[positive] + weight, pull = 0.0, balance = 0.0
-        cdef double sign = 1.0 if positive else -1.0
+        cdef double n_own = self.n[positive] + weight, ratio, balance, pairwise, logistic
+        cdef double pull = 0.0, square = 0.0, sign = 1.0 if positive else -1.0
         if self.n[not positive]:
-            pull = scale * _pull(
+            ratio = self.n[not positive] / n_own
+            balance = fmin(1.0, ratio)
+            pairwise = _pull(
                 sign * (score - self.mean[not positive]),
                 self.scatter[not positive] / self.n[not positive],
             )
-            balance = weight * fmin(1.0, self.n[not positive] / n_own)
+            logistic = _sigmoid(log(ratio) - sign * score)
+            pull = 0.5 * weight * (balance * pairwise + logistic)
+            square = 0.5 * weight * (balance * pairwise * pairwise + logistic * logistic)
         for i in range(n):
             self._follow(
-                rows[i], values[i], &self.scaled[2 * i], sign * balance * pull,
-                balance * pull * pull,
+                rows[i], values[i], &self.scaled[2 * i], sign * scale * pull,
+                scale * scale * square,
             )
         cdef double gap = score - self.mean[positive]
         self.mean[positive] += weight / n_own * gap
         self.scatter[positive] += weight * (self.n[positive] / n_own) * gap * gap
         self.n[positive] = n_own
+        return score
 
     cdef void _follow(
         self, Py_ssize_t row, double x, const double* scaled, double step, double curvature
@@ -228,6 +233,10 @@ cdef inline bint _is_vector(object array, int type_number):
 
 cdef inline double _length_scale(double squared_length) noexcept:
     return 1.0 / sqrt(sqrt(squared_length)) if squared_length else 0.0
+
+
+cdef inline double _sigmoid(double logit) noexcept:
+    return 1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0
 
 
 cdef inline double _pull(double margin, double variance) noexcept:

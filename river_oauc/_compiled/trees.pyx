@@ -277,6 +277,7 @@ cdef class TreeRanker:
             and self.positive.stop > self.positive.start
         ):
             self._boost()
+        return score
 
     cdef int _widen(self, Py_ssize_t n_features) except -1:
         """Make room for more features, which have been 0 so far."""

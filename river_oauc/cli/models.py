@@ -18,8 +18,7 @@ from river_oauc import (
     OLUBAUC,
     OTAUC,
     PAI,
-    AutoOAUCM,
-    AutoOKAUCM,
+    AutoOAUC,
     Perceptron,
     SparseOAUCM,
 )
@@ -87,8 +86,7 @@ def _for_records(
 
 
 CONTENDERS = (
-    _for_records("AutoOKAUCM", lambda seed: AutoOKAUCM()),
-    _for_records("AutoOAUCM", lambda seed: AutoOAUCM()),
+    _for_records("AutoOAUC", lambda seed: AutoOAUC(seed=seed)),
     _for_records("SparseOAUCM", lambda seed: SparseOAUCM(), for_wide=True),
     _for_records("OTAUC", lambda seed: OTAUC(seed=seed), by_default=False),
     Contender("OAUCM", lambda seed: OAUCM(), ours=True, by_default=False),

@@ -11,11 +11,12 @@ import pandas as pd
 from river import base
 from river.utils import dataframe
 
+from river_oauc.auto import AutoOAUC
 from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.distributed.partitions import Partitions, check_frame
 from river_oauc.distributed.pipelines import Model, assemble_model, scale_frame, split_model
 from river_oauc.distributed.scaling import ColumnStatistics, Scaling, add_statistics
-from river_oauc.distributed.survey import AutoClassifier, Survey, prepare, release
+from river_oauc.distributed.survey import Survey, prepare, release
 from river_oauc.encoding.vectorizer import Vectorizer
 
 
@@ -47,7 +48,7 @@ def learn(
     pairs (`a + b`). The result is an ordinary model that goes on with `learn_one`. The given model
     stays as it is; what it has learned before counts once in the result.
 
-    - `AutoOAUCM` and `AutoOKAUCM` read the rows twice: the first pass fixes units and landmarks,
+    - `AutoOAUC` reads the rows twice: the first pass fixes units and landmarks,
       the second learns. So the class moments of numbers that are always known do not depend on how
       the rows are cut into partitions. The log odds of categories are those of the examples before
       in the same partition; their counts add up.
@@ -119,10 +120,10 @@ def learn(
         features = features._replace(scalings=[*features.scalings, Scaling(scalers[-1], names)])
     # Without what the given model has learned, which would be learned again in each partition.
     learner = given.clone()
-    if isinstance(learner, AutoClassifier):
+    if isinstance(learner, AutoOAUC):
         prepare(learner, partitions.sum(_survey, features))
     learned = partitions.sum(_learn_partition, features, learner)
-    if isinstance(learned, AutoClassifier):
+    if isinstance(learned, AutoOAUC):
         release(learned)
     return assemble_model(model, scalers, given + learned)
 

@@ -1,4 +1,4 @@
-"""Units and landmarks for the Auto learners, from a first pass over all partitions."""
+"""Units and landmarks for AutoOAUC, from a first pass over all partitions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from river import base
 from river.utils import dataframe
 
-from river_oauc.auto import AutoOAUCM, AutoOKAUCM
+from river_oauc.acceleration import accelerate
+from river_oauc.auto import AutoOAUC
 from river_oauc.encoding.frames import read_labels, read_weights
 from river_oauc.encoding.records import RecordVectorizer
+from river_oauc.rankers.auto import AutoRanker
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import N_CANDIDATES, UNITS_MEMORY
@@ -22,12 +24,10 @@ if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
 
-AutoClassifier = AutoOAUCM | AutoOKAUCM
-
 Hashes = NDArray[np.uint64]
 
 
-def prepare(model: AutoClassifier, survey: Survey) -> None:
+def prepare(model: AutoOAUC, survey: Survey) -> None:
     """Fix units and landmarks of a new model, so that models of the partitions agree on them.
 
     Models that were prepared alike learn a partition each, and are merged. Their ridge experts then
@@ -35,20 +35,20 @@ def prepare(model: AutoClassifier, survey: Survey) -> None:
     model.
     """
     encoder, ranker = model._new_encoder(), model._numpy_ranker()
-    encoder.extend(survey.names)
-    positions = encoder.positions(survey.names)
-    negative, positive = (
-        reindexed(rows, positions, encoder.size) for rows in survey.class_samples()
-    )
-    ranker.prepare(survey.units().reindexed(positions, encoder.size), negative, positive)
-    model._encoder, model._ranker = encoder, ranker
+    if ranker.mixture is not None:
+        names = survey.names[: 2 * model.max_features]
+        positions, size = encoder.add_columns(names), encoder.size[0]
+        negative, positive = (reindexed(rows, positions, size) for rows in survey.class_samples())
+        ranker.mixture.prepare(survey.units().reindexed(positions, size), negative, positive)
+        model._encoder, model._ranker = encoder, typing.cast(AutoRanker, accelerate(ranker))
 
 
-def release(model: AutoClassifier) -> None:
+def release(model: AutoOAUC) -> None:
     """Let a model follow a stream again, after `prepare`."""
     ranker = model._numpy_ranker()
-    ranker.release()
-    model._ranker = ranker
+    if ranker.mixture is not None:
+        ranker.mixture.release()
+        model._ranker = typing.cast(AutoRanker, accelerate(ranker))
 
 
 class Survey:

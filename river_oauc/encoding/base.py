@@ -9,7 +9,6 @@ from river import base
 
 from river_oauc.encoding.frames import Frame
 from river_oauc.encoding.values import Record
-from river_oauc.rankers.base import IntArray
 from river_oauc.state import State, StateReader
 
 Example = typing.TypeVar("Example", covariant=True)
@@ -34,18 +33,19 @@ class Rows(typing.Protocol[Example]):
 class Encoder(typing.Protocol[Example]):
     """Make examples of records: arrays, or whatever else the ranker of a classifier learns from.
 
-    Only `extend`, `truncate` and `learn` change an encoder.
+    Only `extend`, `truncate` and `learn` change an encoder. Names, sizes and positions are plain
+    lists, numbers and arrays, or pairs of these if an example is a pair.
     """
 
     @property
-    def size(self) -> int:
+    def size(self) -> typing.Any:
         """The number of features for which a ranker may need room."""
 
-    def __len__(self) -> int:
-        """Return the number of known names."""
+    def has_room_for(self, n_features: typing.Any) -> bool:
+        """Return whether a ranker with this number of features can belong to the encoder."""
 
     @property
-    def names(self) -> list[base.typing.FeatureName]:
+    def names(self) -> typing.Any:
         """The known names, by position."""
 
     def encode(self, record: Record) -> Example | None:
@@ -66,8 +66,11 @@ class Encoder(typing.Protocol[Example]):
     def extend(self, names: Iterable[base.typing.FeatureName]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
 
-    def truncate(self, n_names: int, size: int) -> None:
-        """Forget all names but the first ones: undoes `extend`."""
+    def checkpoint(self) -> typing.Any:
+        """Return what `truncate` needs to undo the next `extend`."""
+
+    def truncate(self, checkpoint: typing.Any, n_features: typing.Any) -> None:
+        """Forget the names since a checkpoint, but keep room for the features of the ranker."""
 
     def learn(self, record: Record, positive: bool, weight: float) -> None:
         """Update statistics with an example that the ranker has learned.
@@ -75,8 +78,8 @@ class Encoder(typing.Protocol[Example]):
         The record has been encoded before, so that nothing is refused here.
         """
 
-    def positions(self, names: Iterable[base.typing.FeatureName]) -> IntArray:
-        """Return the positions of known names."""
+    def positions(self, names: typing.Any) -> typing.Any:
+        """Return the positions of names that another encoder has had in `names`."""
 
     def merged(self, other: typing.Self) -> typing.Self:
         """Return an encoder that knows the names of both, those of the other one last."""

@@ -3,7 +3,7 @@
 - A number has a row, in which it stands as it is. A number with fractions has another one for its
   size: half an octave of numbers, such as those from 8 to 12, shares a row with the value 1.
 - A category has a row with the value 1, which is `(feature, category)`. So have whole numbers that
-  count as categories; see `statistics`.
+  count as categories; see `features`.
 - If a feature has more than `FEW_CATEGORIES`, their log odds stand in a row of the feature. Hours
   and weekdays have none.
 - A text has the rows of its words, `(feature, word)`, in lower case.
@@ -15,20 +15,21 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 from river import base
 
 from river_oauc import acceleration
+from river_oauc.encoding.columns import LOG_ODDS, feature_of
+from river_oauc.encoding.features import FEW_CATEGORIES
 from river_oauc.encoding.frames import Frame
 from river_oauc.encoding.kinds import TimePart, Value, read_record
-from river_oauc.encoding.records import LOG_ODDS, Statistics
 from river_oauc.encoding.rows import RecordRows
-from river_oauc.encoding.statistics import FEW_CATEGORIES
+from river_oauc.encoding.statistics import Statistics
 from river_oauc.encoding.values import Record
 from river_oauc.limits import short_repr
-from river_oauc.rankers.base import IntArray, SparseExample
+from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
 from river_oauc.state import State, StateReader
 
 Name = base.typing.FeatureName
@@ -74,7 +75,7 @@ class SparseEncoder:
 
     def __init__(self, max_categories: int | None = None) -> None:
         self.index: dict[Name, int] = {}
-        self._statistics = Statistics(max_categories)
+        self.statistics = Statistics(max_categories)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -114,7 +115,7 @@ class SparseEncoder:
         """Return the example of a dict of plain values; None if the slow path is needed."""
         if acceleration.encode_sparse is None:
             return None
-        features, prior = self._statistics.features, self._statistics.prior
+        features, prior = self.statistics.features, self.statistics.prior
         example: SparseExample | None = acceleration.encode_sparse(
             record, features, self.index, learning, prior
         )
@@ -126,29 +127,44 @@ class SparseEncoder:
 
     def _entries(self, values: Mapping[Name, Value]) -> dict[Name, float]:
         """Return the names and values of what is not 0."""
-        entries: dict[Name, float] = {}
-        for name, (number, category) in values.items():
-            feature = self._statistics.features.get(name)
-            if math.isnan(number):
-                if feature is not None and feature.is_text:
-                    for word in _WORD.findall(str(category).lower()):
-                        entries[_category(name, word, values)] = 1.0
-                    continue
-                entries[_category(name, category, values)] = 1.0
-            elif number:
-                entries[name] = number
-            if feature is None:
-                continue
-            if feature.has_fractions and not math.isnan(number):
-                entries[size_of(name, number)] = 1.0
-            if category is not None and feature.is_category:
-                entries[_category(name, category, values)] = 1.0
-                n_categories = len(feature.categories or ())
-                if n_categories > FEW_CATEGORIES and not isinstance(name, TimePart):
-                    odds = feature.log_odds(category, self._statistics.prior)
-                    if odds:
-                        entries[name, "has", LOG_ODDS] = odds
-        return entries
+        return {row: entry for name in values for row, entry in self._entries_of(name, values)}
+
+    def _entries_of(self, name: Name, values: Mapping[Name, Value]) -> Iterator[tuple[Name, float]]:
+        """Yield the names and values of what is not 0 in a feature of a record."""
+        feature = self.statistics.features.get(name)
+        number, category = values[name]
+        if math.isnan(number):
+            if feature is not None and feature.is_text:
+                for word in _WORD.findall(str(category).lower()):
+                    yield _category(name, word, values), 1.0
+                return
+            yield _category(name, category, values), 1.0
+        elif number:
+            yield name, number
+        if feature is None:
+            return
+        if feature.has_fractions and not math.isnan(number):
+            yield size_of(name, number), 1.0
+        if category is not None and feature.is_category:
+            yield _category(name, category, values), 1.0
+            n_categories = len(feature.categories or ())
+            if n_categories > FEW_CATEGORIES and not isinstance(name, TimePart):
+                odds = feature.log_odds(category, self.statistics.prior)
+                if odds:
+                    yield (name, "has", LOG_ODDS), odds
+
+    def sum_by_feature(self, record: Record, array: FloatArray) -> dict[Name, float]:
+        """Return the entries of an array, those of the same feature of the record added up.
+
+        The array has an entry for each row of `encode_known(record)`.
+        """
+        values = read_record(record)
+        features = {row: name for name in values for row, _ in self._entries_of(name, values)}
+        known = (feature_of(name) for row, name in features.items() if row in self.index)
+        sums: dict[Name, float] = {}
+        for name, entry in zip(known, array.tolist(), strict=True):
+            sums[name] = sums.get(name, 0.0) + entry
+        return sums
 
     def names_in(self, record: Record) -> Collection[Name]:
         """Return the names of what is not 0 in a record."""
@@ -164,22 +180,31 @@ class SparseEncoder:
 
     def learn(self, record: Record, positive: bool, weight: float) -> None:
         """Update the statistics with an example that has been encoded."""
-        self._statistics.learn(record, self.index, positive, weight)
+        self.statistics.learn(record, self.index, positive, weight)
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet."""
         new = dict.fromkeys(name for name in names if name not in self.index)
         self.index.update(zip(new, itertools.count(len(self.index)), strict=False))
 
-    def truncate(self, n_names: int, size: int) -> None:
-        """Forget all names but the first ones: undoes `extend`."""
+    def checkpoint(self) -> int:
+        """Return the number of names, for `truncate`."""
+        return len(self.index)
+
+    def truncate(self, checkpoint: int, n_features: int) -> None:
+        """Forget the names since a checkpoint, but for those that the ranker has learned."""
+        n_names = max(checkpoint, n_features)
         self.index = dict(itertools.islice(self.index.items(), n_names))
+
+    def has_room_for(self, n_features: int) -> bool:
+        """Return whether a ranker with this number of features can belong to the encoder."""
+        return n_features <= len(self.index)
 
     def keeping(self, rows: IntArray) -> SparseEncoder:
         """Return an encoder that knows the names in these rows only."""
-        twin, names = SparseEncoder(self._statistics.max_categories), self.names
+        twin, names = SparseEncoder(self.statistics.max_categories), self.names
         twin.index = {names[row]: position for position, row in enumerate(rows.tolist())}
-        twin._statistics = self._statistics.keeping(rows)
+        twin.statistics = self.statistics.keeping(rows)
         return twin
 
     def positions(self, names: Iterable[Name]) -> IntArray:
@@ -190,22 +215,22 @@ class SparseEncoder:
         """Return an encoder with the names and the statistics of both."""
         twin, theirs = self._copy(), other._copy()
         twin.extend(other.index)
-        twin._statistics.merge(theirs._statistics, twin.index, twin.positions(other.index))
+        twin.statistics.merge(theirs.statistics, twin.index, twin.positions(other.index))
         return twin
 
     def _copy(self) -> SparseEncoder:
-        twin = SparseEncoder(self._statistics.max_categories)
+        twin = SparseEncoder(self.statistics.max_categories)
         twin.set_state(StateReader(self.get_state(), "encoder"))
         return twin
 
     def get_state(self) -> State:
         """Return a copy of the state."""
-        return {"names": self.names, "statistics": self._statistics.get_state()}
+        return {"names": self.names, "statistics": self.statistics.get_state()}
 
     def set_state(self, reader: StateReader) -> None:
         """Take over a state, or raise a ValueError if it is damaged."""
         names = reader.names("names")
-        self._statistics.set_state(reader.reader("statistics"))
+        self.statistics.set_state(reader.reader("statistics"))
         reader.finish()
         self.index = {name: row for row, name in enumerate(names)}
 

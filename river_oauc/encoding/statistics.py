@@ -1,241 +1,323 @@
-"""The statistics of a feature: what its values have come with so far.
-
-- A category v has log odds, log((n₊ + a q₊) / (n₋ + a q₋)) - log(q₊ / q₋): n₊ and n₋ are the
-  positives and negatives that v has come with, q₊ and q₋ are the shares of the classes among all
-  examples, and a is `SHRINKAGE`. A new category has 0.
-- It has recent log odds as well, in which about its last `RECENT_MEMORY` examples count. They are
-  used once they have predicted the labels better, by `MIN_GAIN` in the logarithmic loss.
-- Whole numbers are categories, too, if there are more than two, none had a fraction, and they
-  recur: at most `MOST_DISTINCT` of them are distinct.
-- Strings of several words that hardly ever recur are texts.
-- If almost nothing recurs in `GIVE_UP_AFTER` values, the feature has no categories any more.
-"""
+"""The statistics of all features of a stream of records."""
 
 from __future__ import annotations
 
+import itertools
 import math
-import typing
-from collections.abc import Hashable
+from collections.abc import Iterable, Mapping
 
-# Every category is taken to have come with this many examples of average odds before.
-SHRINKAGE = 2.0
+import numpy as np
+from river import base
 
-# Recent log odds are those of about the last five examples of a category: frauds come in bursts at
-# one terminal, and the bookings of one agent are cancelled together.
-RECENT_MEMORY = 5.0
+from river_oauc import acceleration
+from river_oauc.encoding import features
+from river_oauc.encoding.features import Prior
+from river_oauc.encoding.kinds import Value, read_record
+from river_oauc.encoding.values import Record
+from river_oauc.rankers.base import IntArray
+from river_oauc.state import State, StateReader
 
-# Where nothing changes, recent log odds would only add noise.
-MIN_GAIN = 10.0
+Name = base.typing.FeatureName
 
-# Values recur if at most this share of them is distinct, as soon as there are so many.
-MOST_DISTINCT, MIN_VALUES = 0.9, 100
+Counts: type[features.Counts] = acceleration.Counts or features.Counts
+Feature: type[features.Feature] = acceleration.Feature or features.Feature
 
-# By then an id of which there are ten thousand has recurred.
-GIVE_UP_AFTER = 10_000
+# A column tells where a feature is unknown once it has been in this share of the examples, and this
+# often.
+MISSING_SHARE, MIN_MISSING = 0.005, 5
 
-# The weights of a few categories are soon known without their log odds.
-FEW_CATEGORIES = 4
+# Columns are reviewed after 1, 2, 4, ... examples, and every so many.
+REVIEW_EVERY = 64
 
-# A text has at least so many words, and so many strings tell whether a feature is made of texts.
-TEXT_WORDS, MIN_TEXTS = 3, 20
-
-
-class Prior(typing.NamedTuple):
-    """The shares of the classes among all examples, and the log odds of a positive."""
-
-    negative: float
-    positive: float
-    log_odds: float
-
-    @classmethod
-    def of(cls, negative: float, positive: float) -> typing.Self:
-        """Return the prior after examples of these weights."""
-        total = negative + positive + 1.0
-        negative, positive = (negative + 0.5) / total, (positive + 0.5) / total
-        return cls(negative, positive, math.log(positive / negative))
+# When there are too many categories, this share of them is kept.
+KEPT_SHARE = 0.8
 
 
-def log_odds(negative: float, positive: float, prior: Prior) -> float:
-    """Return how far the log odds of a category are above those of all examples.
+class Statistics:
+    """The statistics of the features of records, by name.
+
+    A number has statistics while it is known in most examples, which is reviewed after 1, 2, 4, ...
+    examples. So a bag of words, in which most are absent, costs next to nothing.
 
     Parameters
     ----------
-    negative, positive
-        The weights of the negatives and positives that the category has come with.
-    prior
-        The shares of the classes among all examples.
-
-    Examples
-    --------
-    >>> from river_oauc.encoding.statistics import Prior, log_odds
-    >>> prior = Prior.of(negative=50, positive=50)
-    >>> log_odds(0.0, 0.0, prior), log_odds(0.0, 2.0, prior), log_odds(9.0, 9.0, prior)
-    (0.0, 1.099, 0.0)
-
-    """
-    odds = (positive + SHRINKAGE * prior.positive) / (negative + SHRINKAGE * prior.negative)
-    return math.log(odds) - prior.log_odds
-
-
-class Counts:
-    """The weights of the negatives and positives that a category has come with, and recent ones."""
-
-    __slots__ = ("negative", "positive", "recent_negative", "recent_positive")
-
-    def __init__(
-        self,
-        negative: float = 0.0,
-        positive: float = 0.0,
-        recent_negative: float = 0.0,
-        recent_positive: float = 0.0,
-    ) -> None:
-        self.negative, self.positive = negative, positive
-        self.recent_negative, self.recent_positive = recent_negative, recent_positive
-
-    def add(self, positive: bool, weight: float) -> None:
-        """Count an example."""
-        self.recent_negative *= 1.0 - 1.0 / RECENT_MEMORY
-        self.recent_positive *= 1.0 - 1.0 / RECENT_MEMORY
-        if positive:
-            self.positive += weight
-            self.recent_positive += weight
-        else:
-            self.negative += weight
-            self.recent_negative += weight
-
-    def gain_of_recent(self, positive: bool, prior: Prior) -> float:
-        """Return by how much recent log odds predict a label better than those of all time."""
-        sign = 1.0 if positive else -1.0
-        all_time = prior.log_odds + log_odds(self.negative, self.positive, prior)
-        recent = prior.log_odds + log_odds(self.recent_negative, self.recent_positive, prior)
-        return _softplus(-sign * all_time) - _softplus(-sign * recent)
-
-
-def _softplus(x: float) -> float:
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
-class Feature:
-    """The statistics of a feature.
+    max_categories
+        The largest number of categories to remember; None is no limit. When there would be more,
+        the fifth with the smallest weights is forgotten, of equals the oldest.
 
     Attributes
     ----------
-    n_known, n_strings, n_texts
-        In how many examples its value was known, a category that is no number, and a string of
-        several words.
-    has_fractions
-        Whether a number had a fraction.
-    is_mostly_known
-        Whether its value was known in most examples, when that was last reviewed.
-    categories
-        The counts of its categories; None if it has none any more.
-    recent_gain
-        By how much recent log odds have predicted the labels better than those of all time.
-    columns
-        Where an encoder puts what it knows about the feature.
-
-    Examples
-    --------
-    >>> from river_oauc.encoding.statistics import Feature, Prior
-
-    >>> country, prior = Feature(), Prior.of(negative=50, positive=50)
-    >>> for i in range(100):
-    ...     country.learn(float("nan"), "FR" if i < 40 else "IT", i < 30, 1.0, prior)
-    >>> country.log_odds("FR", prior), country.log_odds("IT", prior), country.log_odds("?", prior)
-    (1.036, -4.111, 0.0)
+    features
+        The statistics of features that have been strings, and of numbers that are mostly known.
+    n_seen
+        The number of examples.
+    prior
+        The shares of the classes among the examples.
 
     """
 
-    __slots__ = (
-        "categories", "columns", "has_fractions", "is_mostly_known", "n_known", "n_strings",
-        "n_texts", "recent_gain",
-    )  # fmt: skip
+    def __init__(self, max_categories: int | None = None) -> None:
+        self.max_categories = max_categories
+        self.features: dict[Name, features.Feature] = {}
+        self._set(0, 0.0, 0.0)
+        # In how many examples a number without statistics was known, by its position.
+        self._n_known: IntArray = np.zeros(1, np.int64)
 
-    def __init__(self) -> None:
-        self.n_known = self.n_strings = self.n_texts = 0
-        self.has_fractions = self.is_mostly_known = False
-        self.categories: dict[Hashable, Counts] | None = {}
-        self.recent_gain = 0.0
-        self.columns: tuple[int, ...] = (-1, -1, -1, -1)
-
-    @property
-    def is_category(self) -> bool:
-        """Whether its categories count."""
-        if self.categories is None:
-            return False
-        if self.n_strings:
-            return not self.is_text
-        return not self.has_fractions and len(self.categories) > 2 and self._recurs()
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it is made of texts."""
-        n = self.n_strings
-        if n < MIN_TEXTS or 2 * self.n_texts <= n:
-            return False
-        return self.categories is None or len(self.categories) > MOST_DISTINCT * n
-
-    @property
-    def is_bursty(self) -> bool:
-        """Whether the recent log odds of its categories count."""
-        return self.recent_gain > MIN_GAIN and self.n_strings == self.n_known
-
-    def _recurs(self) -> bool:
-        n = self.n_known
-        return self.categories is not None and (
-            n < MIN_VALUES or len(self.categories) <= MOST_DISTINCT * n
-        )
-
-    def log_odds(self, category: Hashable, prior: Prior) -> float:
-        """Return the log odds of a category."""
-        counts = self.categories.get(category) if self.categories else None
-        return log_odds(counts.negative, counts.positive, prior) if counts else 0.0
-
-    def recent_log_odds(self, category: Hashable, prior: Prior) -> float:
-        """Return the log odds among the last examples of a category."""
-        counts = self.categories.get(category) if self.categories else None
-        if counts is None:
-            return 0.0
-        return log_odds(counts.recent_negative, counts.recent_positive, prior)
+    def _set(self, n_seen: int, negative: float, positive: float) -> None:
+        self.n_seen, self._weights = n_seen, (negative, positive)
+        self.prior = Prior.of(negative, positive)
 
     def learn(
-        self, number: float, category: Hashable, positive: bool, weight: float, prior: Prior
+        self, record: Record, index: Mapping[Name, int], positive: bool, weight: float
     ) -> None:
-        """Count a value that has come with a label.
+        """Update the statistics with an example that has been encoded, so that it is not refused.
 
         Parameters
         ----------
-        number
-            The value as a number, or NaN.
-        category
-            The value as a category, or None.
+        record
+            The features.
+        index
+            The positions of all names that the encoder knows, in order.
         positive
             The label.
         weight
             The importance of the example.
-        prior
-            The shares of the classes before the example.
 
         """
-        self.n_known += 1
-        if math.isnan(number):
-            self.n_strings += 1
-            if isinstance(category, str) and category.count(" ") >= TEXT_WORDS - 1:
-                self.n_texts += 1
-        elif not self.has_fractions and not number.is_integer():
-            self.has_fractions = True
-            if self.categories and not self.n_strings:
-                self.categories = {}
-        if self.categories is None or category is None:
-            return
-        if self.has_fractions and not self.n_strings:
-            return
-        counts = self.categories.get(category)
-        if counts is not None:
-            self.recent_gain += weight * counts.gain_of_recent(positive, prior)
-        elif self.n_known >= GIVE_UP_AFTER and not self._recurs():
-            self.categories = None
-            return
+        if len(index) > len(self._n_known):
+            self._n_known = np.append(self._n_known, np.zeros(len(index), np.int64))
+        prior, (negative_weight, positive_weight) = self.prior, self._weights
+        if positive:
+            positive_weight += weight
         else:
-            counts = self.categories[category] = Counts()
-        counts.add(positive, weight)
+            negative_weight += weight
+        # First, so that no feature is ever known more often than there were examples.
+        self._set(self.n_seen + 1, negative_weight, positive_weight)
+        if acceleration.learn_record is None or not acceleration.learn_record(
+            record, self.features, index, self._n_known, positive, weight, prior
+        ):
+            self._learn(read_record(record), index, positive, weight, prior)
+        self._stay_within_limit()
+        if self.n_seen & (self.n_seen - 1) == 0:
+            self._choose_features(index)
+
+    def _learn(
+        self,
+        values: Mapping[Name, Value],
+        index: Mapping[Name, int],
+        positive: bool,
+        weight: float,
+        prior: Prior,
+    ) -> None:
+        for name, (number, category) in values.items():
+            feature = self.features.get(name)
+            if feature is None and math.isnan(number):
+                feature = self.features[name] = self._new_feature(name, index)
+            if feature is not None:
+                feature.learn(number, category, positive, weight, prior)
+            elif name in index:
+                self._n_known[index[name]] += 1
+
+    def _new_feature(self, name: Name, index: Mapping[Name, int]) -> features.Feature:
+        feature = Feature()
+        if name in index:
+            feature.n_known = int(self._n_known[index[name]])
+            self._n_known[index[name]] = 0
+        return feature
+
+    @property
+    def n_categories(self) -> int:
+        """The number of categories that are remembered."""
+        return sum(len(feature.categories or ()) for feature in self.features.values())
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it is time for an encoder to review its columns."""
+        n = self.n_seen
+        return n % REVIEW_EVERY == 0 or n & (n - 1) == 0
+
+    def is_sometimes_missing(self, feature: features.Feature) -> bool:
+        """Return whether a feature that is mostly known is unknown now and then."""
+        n_missing = self.n_seen - feature.n_known
+        is_frequent = n_missing >= MIN_MISSING and n_missing > MISSING_SHARE * self.n_seen
+        return is_frequent and feature.is_mostly_known
+
+    def often_known(
+        self, minimum: float, index: Mapping[Name, int], columns: Iterable[Name]
+    ) -> dict[Name, int]:
+        """Return how often features were known that were at least so often.
+
+        Parameters
+        ----------
+        minimum
+            The smallest number of examples; at least 1.
+        index
+            The positions of all names that the encoder knows.
+        columns
+            Names of numbers without statistics that are left out.
+
+        """
+        known = {name: each.n_known for name, each in self.features.items()}
+        often = {name: n for name, n in known.items() if n >= minimum}
+        n_known = self._n_known[: len(index)]
+        positions = set(np.flatnonzero(n_known >= minimum).tolist())
+        positions.difference_update(index[name] for name in columns if name in index)
+        # All names are listed only if there is a new one among them.
+        names = list(index) if positions else []
+        return often | {names[position]: int(n_known[position]) for position in positions}
+
+    def most_often_known(self, n: int, index: Mapping[Name, int]) -> IntArray:
+        """Return the positions of the numbers without statistics that were known most often."""
+        n_known = np.zeros(len(index), np.int64)
+        n_known[: len(self._n_known)] = self._n_known[: len(index)]
+        return np.sort(np.argsort(n_known, kind="stable")[len(index) - n :])
+
+    def review(self) -> None:
+        """Find out which features are known in most examples."""
+        for feature in self.features.values():
+            feature.is_mostly_known = 2 * feature.n_known >= self.n_seen
+
+    def _choose_features(self, index: Mapping[Name, int]) -> None:
+        """Begin statistics of numbers that are mostly known, and end those of others."""
+        for name, feature in list(self.features.items()):
+            if not feature.n_strings and 2 * feature.n_known < self.n_seen:
+                if name in index:
+                    self._n_known[index[name]] = feature.n_known
+                del self.features[name]
+        mostly_known = np.flatnonzero(2 * self._n_known[: len(index)] >= self.n_seen)
+        if len(mostly_known):
+            names = list(index)
+            for name in (names[position] for position in mostly_known.tolist()):
+                if name not in self.features:
+                    self.features[name] = self._new_feature(name, index)
+
+    def _stay_within_limit(self) -> None:
+        """Forget the categories with the smallest weights if there are too many."""
+        if self.max_categories is None or self.n_categories <= self.max_categories:
+            return
+        features = [feature for feature in self.features.values() if feature.categories]
+        counts = [each for feature in features for each in (feature.categories or {}).values()]
+        order = np.argsort([each.negative + each.positive for each in counts], kind="stable")
+        kept = np.zeros(len(counts), dtype=bool)
+        kept[order[len(counts) - int(KEPT_SHARE * self.max_categories) :]] = True
+        mask = iter(kept.tolist())
+        for feature in features:
+            feature.categories = dict(itertools.compress((feature.categories or {}).items(), mask))
+
+    def keeping(self, rows: IntArray) -> Statistics:
+        """Return the same statistics for an encoder that knows the names in these rows only."""
+        twin = Statistics(self.max_categories)
+        twin.features = self.features
+        twin._set(self.n_seen, *self._weights)
+        n_known = np.append(self._n_known, np.zeros(len(rows), np.int64))
+        twin._n_known = n_known[np.minimum(rows, len(self._n_known))]
+        return twin
+
+    def merge(self, other: Statistics, index: Mapping[Name, int], positions: IntArray) -> None:
+        """Add the statistics of another part of the stream, whose counts are used up.
+
+        Parameters
+        ----------
+        other
+            The other statistics.
+        index
+            The positions of all names that the merged encoder knows.
+        positions
+            The position of each name of the other encoder.
+
+        """
+        n_known = np.zeros((2, len(index) + 1), np.int64)
+        n = min(len(index), len(self._n_known))
+        n_known[0, :n] = self._n_known[:n]
+        n = min(len(positions), len(other._n_known))
+        n_known[1, positions[:n]] = other._n_known[:n]
+        # A number may have statistics in one part only.
+        for known, n_elsewhere in ((self.features, n_known[1]), (other.features, n_known[0])):
+            for name, feature in known.items():
+                feature.n_known += int(n_elsewhere[index[name]]) if name in index else 0
+        for name, theirs in other.features.items():
+            mine = self.features.setdefault(name, theirs)
+            if mine is not theirs:
+                _merge_features(mine, theirs)
+        self._n_known = n_known.sum(axis=0)
+        negative, positive = (a + b for a, b in zip(self._weights, other._weights, strict=True))
+        self._set(self.n_seen + other.n_seen, negative, positive)
+        self._stay_within_limit()
+        self.review()
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        negative, positive = self._weights
+        return {
+            "n_seen": self.n_seen,
+            "negative": negative,
+            "positive": positive,
+            "n_known": self._n_known.copy(),
+            "names": list(self.features),
+            "features": [_feature_state(feature) for feature in self.features.values()],
+        }
+
+    def set_state(self, reader: StateReader) -> None:
+        """Take over a state, or raise a ValueError if it is damaged."""
+        n_seen = reader.count("n_seen")
+        self._set(n_seen, reader.total_weight("negative"), reader.total_weight("positive"))
+        self._n_known = reader.integers("n_known", None, maximum=n_seen)
+        names = reader.names("names")
+        features = [_feature_of(each, n_seen) for each in reader.readers("features", len(names))]
+        self.features = dict(zip(names, features, strict=True))
+        reader.finish()
+
+
+_COUNTS = ("negative", "positive", "recent_negative", "recent_positive")
+_FEATURE_COUNTS = ("n_known", "n_strings", "n_texts")
+
+
+def _merge_features(mine: features.Feature, theirs: features.Feature) -> None:
+    """Add the statistics of a feature in another part of the stream."""
+    for field in (*_FEATURE_COUNTS, "recent_gain"):
+        setattr(mine, field, getattr(mine, field) + getattr(theirs, field))
+    mine.has_fractions = mine.has_fractions or theirs.has_fractions
+    if mine.categories is None or theirs.categories is None:
+        mine.categories = None
+        return
+    for category, other in theirs.categories.items():
+        own = mine.categories.setdefault(category, other)
+        if own is not other:
+            own.negative += other.negative
+            own.positive += other.positive
+            # Both are recent: their average remembers as much as either.
+            own.recent_negative = 0.5 * (own.recent_negative + other.recent_negative)
+            own.recent_positive = 0.5 * (own.recent_positive + other.recent_positive)
+
+
+def _feature_state(feature: features.Feature) -> State:
+    categories = feature.categories or {}
+    counts = [[getattr(each, field) for field in _COUNTS] for each in categories.values()]
+    return {
+        **{field: getattr(feature, field) for field in _FEATURE_COUNTS},
+        "has_fractions": feature.has_fractions,
+        "is_mostly_known": feature.is_mostly_known,
+        "recent_gain": feature.recent_gain,
+        "has_categories": feature.categories is not None,
+        "categories": list(categories),
+        "counts": np.array(counts, dtype=float).reshape(-1, len(_COUNTS)),
+    }
+
+
+def _feature_of(reader: StateReader, n_seen: int) -> features.Feature:
+    feature = Feature()
+    # No feature was known more often than there were examples.
+    for field in _FEATURE_COUNTS:
+        setattr(feature, field, reader.count(field, maximum=n_seen))
+    feature.has_fractions = reader.flag("has_fractions")
+    feature.is_mostly_known = reader.flag("is_mostly_known")
+    feature.recent_gain = reader.number("recent_gain")
+    has_categories = reader.flag("has_categories")
+    categories = reader.names("categories")
+    counts = reader.array("counts", len(categories), len(_COUNTS), minimum=0.0)
+    feature.categories = None
+    if has_categories:
+        each = itertools.starmap(Counts, counts.tolist())
+        feature.categories = dict(zip(categories, each, strict=True))
+    reader.finish()
+    return feature

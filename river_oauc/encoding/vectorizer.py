@@ -176,12 +176,23 @@ class Vectorizer:
         self._forget_layout()
         self.index.update(positions)
 
-    def truncate(self, n_names: int, size: int) -> None:
-        """Forget all names but the first ones: undoes `extend`."""
+    def checkpoint(self) -> tuple[int, int]:
+        """Return the number of names and the length of the arrays, for `truncate`."""
+        return len(self.index), self.size
+
+    def truncate(self, checkpoint: tuple[int, int], n_features: int) -> None:
+        """Forget the names since a checkpoint; arrays stay as long as those of the ranker."""
+        n_names, size = checkpoint
         for name in self.names[n_names:]:
             del self.index[name]
         self._forget_layout()
-        self.size = size
+        self.size = max(size, n_features)
+
+    def has_room_for(self, n_features: int) -> bool:
+        """Return whether a ranker with this number of features can belong to the vectorizer."""
+        # An interrupt may have come after the vectorizer has grown, which is by an eighth or to the
+        # number of its names, and before the ranker has. Much more would only waste memory.
+        return n_features <= self.size <= 2 * max(8, len(self.index), n_features)
 
     def positions(self, names: Iterable[Name]) -> IntArray:
         """Return the positions of known names."""

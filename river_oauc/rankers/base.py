@@ -40,13 +40,14 @@ class LearningRanker(typing.Protocol[Example]):
     """
 
     @property
-    def n_features(self) -> int:
-        """The number of features that there is room for."""
+    def n_features(self) -> typing.Any:
+        """The number of features that there is room for, or a pair if an example is a pair."""
 
-    def learn(self, example: Example, positive: bool, weight: float) -> None:
+    def learn(self, example: Example, positive: bool, weight: float) -> float | None:
         """Learn from an example of positive weight.
 
-        A ValueError is raised before anything has changed.
+        A ValueError is raised before anything has changed. A ranker that computes the score of the
+        example before it learns returns it, so that the caller need not do so again.
         """
 
     def score(self, example: Example) -> float:
@@ -74,8 +75,11 @@ class Ranker(LearningRanker[Example], typing.Protocol[Example]):
         Features stand at the same places in both. The other ranker is not used afterwards.
         """
 
-    def reindex(self, positions: IntArray, n_features: int) -> None:
-        """Move feature i to `positions[i]`, in arrays for `n_features` features."""
+    def reindex(self, positions: typing.Any, n_features: typing.Any) -> None:
+        """Move feature i to `positions[i]`, in arrays for `n_features` features.
+
+        Both are pairs if an example is a pair.
+        """
 
 
 def reindexed(array: FloatArray, positions: IntArray, n_features: int) -> FloatArray:

@@ -92,7 +92,7 @@ class TreeRanker:
     def logit(self, score: float, empirical: bool) -> float:
         return self.statistics.logit(score, 0.0, empirical)
 
-    def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
+    def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
         if len(x) > self.n_features:
             self.reindex(np.arange(self.n_features), len(x))
         single = to_single(x)
@@ -102,6 +102,7 @@ class TreeRanker:
         self.buffers[positive].add(single, weight, score)
         if self.n_learned >= self.next_tree and all(map(len, self.buffers)):
             self._boost()
+        return score
 
     def _boost(self) -> None:
         """Add a tree, and let the others fade; choose the bins if it is time to."""

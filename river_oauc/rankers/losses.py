@@ -68,3 +68,16 @@ def psi_s(margin: float, variance: float) -> float:
 def psi_s_gradient(margin: float, variance: float) -> tuple[float, float]:
     """Return `pull` and `spread` of the gradient of ψ_S / 2: 1 - margin, and 1."""
     return 1.0 - margin, 1.0
+
+
+def sigmoid(logit: float) -> float:
+    """Return 1 / (1 + exp(-logit)), the slope of the logistic loss at a margin of -logit.
+
+    Examples
+    --------
+    >>> from river_oauc.rankers.losses import sigmoid
+    >>> sigmoid(0.0), sigmoid(2.0), sigmoid(-1e9)
+    (0.5, 0.881, 0.0)
+
+    """
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0

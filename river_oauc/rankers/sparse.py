@@ -1,4 +1,4 @@
-"""The loss of OAUC-M on sparse examples, at a cost in proportion to the example."""
+"""The losses of OAUC-M and of logistic regression on sparse examples, in time of their length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from river_oauc.limits import MAX_NORM, MAX_SQUARED_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
 from river_oauc.rankers.calibration import slope
-from river_oauc.rankers.losses import psi_m_gradient
+from river_oauc.rankers.losses import psi_m_gradient, sigmoid
 from river_oauc.state import State, StateReader
 
 # Added to the root of the squared gradients, so that the first step of a weight is bounded.
@@ -69,15 +69,18 @@ class ScoreMoments(typing.NamedTuple):
 
 
 class SparseRanker:
-    """A linear score on sparse examples, learned by AdaGrad on the loss of OAUC-M.
+    """A linear score on sparse examples, learned by AdaGrad on the mean of two losses.
 
     A feature has two terms, its level and its deviation from its own mean, and each has a weight.
     The deviation counts only if the feature varies from example to example.
 
     - A term x counts as x / (u + |x|), where the unit u follows its usual size.
     - An example is divided by the square root of its length.
-    - Its score is compared with mean and variance of the scores of the opposite class, each score
-      taken before its example was learned. Both classes pull alike, however rare one of them is.
+    - In the loss of OAUC-M, its score is compared with mean and variance of the scores of the
+      opposite class, each score taken before its example was learned. Both classes pull alike,
+      however rare one of them is.
+    - In the logistic loss, the classes are as frequent as they have been, and their log odds are
+      the bias. So the negatives at the top of the list pull most.
 
     Attributes
     ----------
@@ -109,7 +112,16 @@ class SparseRanker:
         scaled = inputs / (terms[UNIT] + np.abs(inputs))
         return _length_scale(scaled) * float(np.vdot(terms[WEIGHT], scaled))
 
-    def learn(self, example: SparseExample, positive: bool, weight: float) -> None:
+    def contributions(self, example: SparseExample) -> FloatArray:
+        """Return the part that each feature of an example has in its score."""
+        rows, values = example
+        terms = self.terms.take(rows, 2, mode="clip")
+        inputs = values - terms[MEAN]
+        scaled = inputs / (terms[UNIT] + np.abs(inputs))
+        parts: FloatArray = _length_scale(scaled) * (terms[WEIGHT] * scaled).sum(axis=0)
+        return parts
+
+    def learn(self, example: SparseExample, positive: bool, weight: float) -> float:
         rows, values = example
         n_features, n_seen = self.n_features, self.n_seen + 1
         terms = self.terms.take(rows, 2, mode="clip")
@@ -131,13 +143,16 @@ class SparseRanker:
         # The gradient of the score is scale · scaled.
         sign = 1.0 if positive else -1.0
         own, opposite = self.scores[positive].updated(score, weight), self.scores[not positive]
-        pull = balance = 0.0
+        pull = square = 0.0
         if opposite.n:
-            pull = scale * psi_m_gradient(sign * (score - opposite.mean), opposite.variance)[0]
-            balance = weight * min(1.0, opposite.n / own.n)
-        squares += (balance * pull * pull) * (scaled * scaled)
+            pairwise = psi_m_gradient(sign * (score - opposite.mean), opposite.variance)[0]
+            balance = min(1.0, opposite.n / own.n)
+            logistic = sigmoid(-sign * score + math.log(opposite.n / own.n))
+            pull = 0.5 * weight * (balance * pairwise + logistic)
+            square = 0.5 * weight * (balance * pairwise * pairwise + logistic * logistic)
+        squares += (scale * scale * square) * (scaled * scaled)
         roots = np.sqrt(squares)
-        weights += (sign * balance * pull) * scaled / (ADAGRAD_OFFSET + roots)
+        weights += (sign * scale * pull) * scaled / (ADAGRAD_OFFSET + roots)
 
         # Features that do not vary are always at their usual deviation.
         scaled_sizes = np.abs(scaled)
@@ -159,6 +174,7 @@ class SparseRanker:
         if len(unusual):
             self.n_unusual[rows[unusual]] += 1.0
         self.scores[positive] = own
+        return score
 
     def _make_room(self, n_features: int) -> None:
         """Make the arrays longer, by an eighth at least, if they have no room for a free row."""

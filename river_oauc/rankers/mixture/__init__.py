@@ -9,9 +9,3 @@
 - `ranker` puts all this together.
 - `constants` has every constant of the rule.
 """
-
-from __future__ import annotations
-
-from river_oauc.rankers.mixture.ranker import MixtureRanker
-
-__all__ = ["MixtureRanker"]

@@ -116,29 +116,28 @@ N_REPLAYED = 100
 TRIAL_LENGTH = 2000
 TRIAL_MEMORY = 300
 
-# Probabilities -----------------------------------------------------------------------------------
+# Stack -------------------------------------------------------------------------------------------
 
-# Before there are scores, each class counts as this many, with means -1/2 and 1/2.
-N_ASSUMED = 100
-ASSUMED_MEAN = 0.5
-ASSUMED_VARIANCE = 0.25
+# The weights of the scores before the first example. The mixture ranks well from the start, and its
+# scores are near -1 and 1; those of trees and sparse expert are a few units apart.
+PRIOR_WEIGHTS = {"mixture": 1.3, "trees": 0.2, "sparse": 0.2}
 
-# Class means and variances of the scores follow about this many examples of the class.
-SCORE_MEMORY = 300
+# About this many examples count: when an expert falls behind after a change, its weight follows.
+STACK_MEMORY = 5000
 
-# The slope of balanced probabilities is that of the assumed scores for ever. The scores are on a
-# fixed scale, and a slope that moves would shuffle the order of examples far apart in time.
-BALANCED_SLOPE = 2.0 * ASSUMED_MEAN / ASSUMED_VARIANCE
+# Precision of the prior weights, and of the bias, which is 0 before the first example. The first is
+# worth about a dozen examples of the rarer class, so that a few positives hardly move the weights.
+STACK_PRECISION, STACK_BIAS_PRECISION = 3.0, 1.0
 
-# The slope of empirical probabilities follows the scores within these bounds.
-FLATTEST_SLOPE = 1.0
-STEEPEST_SLOPE = 12.0
-SLOPE_MEMORY = 1000
+# No example is taken to be more certain than this.
+SMALLEST_STACK_VARIANCE = 1e-4
 
-# No variance of the scores counts as smaller than this.
-SMALLEST_SCORE_VARIANCE = 1e-6
+# No example counts as more, and no score as larger: otherwise rounding would leave nothing of the
+# prior, and the equations could not be solved.
+MAX_STACK_WEIGHT, MAX_STACK_SCORE = 1e4, 1e3
 
-# The share of positives follows about this many examples, and no share is closer to 0 or 1 than
-# the bound: after an example of a huge weight rounding leaves nothing of the other class.
-PRIOR_MEMORY = 1000
-SMALLEST_PRIOR = 1e-12
+# Trees -------------------------------------------------------------------------------------------
+
+# The number of stored examples of each class. More would sharpen the top of the list a little, and
+# make pickles larger.
+TREE_BUFFER = 10_000

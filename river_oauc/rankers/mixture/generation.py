@@ -16,6 +16,7 @@ from river_oauc.rankers.mixture.ridge import ridge
 from river_oauc.rankers.mixture.steps import (
     Newton,
     pairwise_step,
+    scale_logits,
     tracking_step,
     transform_weights,
     with_bias,
@@ -155,15 +156,13 @@ class Generation:
         self._newton.step(phi, sign, c)
         self._scale_newton()
         tracking_step(self._linear[_TRACKING], phi, sign, c)
-        means = negatives.mean, positives.mean
-        pairwise_step(self._linear[_PAIRWISE], phi[1:], sign, c, means)
+        pairwise_step(self._linear[_PAIRWISE], phi, sign, c, negatives.mean, positives.mean)
 
     def _scale_newton(self) -> None:
         """Bring the Newton expert from logits to the scale of the others."""
         negatives, positives = self._all
-        weights = self._newton.weights
-        gap = float(weights[1:].dot(positives.mean - negatives.mean))
-        self._linear[_NEWTON] = weights / (1.0 + 0.5 * max(gap, 0.0))
+        scaled = scale_logits(self._newton.weights, negatives.mean, positives.mean)
+        self._linear[_NEWTON] = scaled
 
     def _solve(self) -> None:
         """Solve for the ridge experts, if it is time to."""

@@ -7,6 +7,7 @@ import typing
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
@@ -25,7 +26,7 @@ class KernelMaps:
     The Laplace kernel weights the features by their relevance. It treats features one by one, as
     trees do; the Gaussian kernel treats all of them together.
 
-    Similarities cost O(L p) time for L landmarks of p features, and memory is 2 L p + 2 L² doubles.
+    Similarities cost O(L p) time for L landmarks of p features, and memory is L p + 2 L² doubles.
 
     Parameters
     ----------
@@ -48,7 +49,6 @@ class KernelMaps:
         self, landmarks: FloatArray, relevance: FloatArray, rates: tuple[float, float]
     ) -> None:
         self.landmarks, self.relevance, self.rates = landmarks, relevance, rates
-        self._weighted = landmarks * relevance
         self.grams = self.similarities(landmarks)
 
     @classmethod
@@ -56,8 +56,7 @@ class KernelMaps:
         cls, landmarks: FloatArray, relevance: FloatArray, sample: FloatArray
     ) -> typing.Self:
         """Return kernels whose widths are set by the median distances in a sample."""
-        weighted = sample * relevance
-        laplace = LAPLACE_EXPONENT / _median(cdist(weighted, weighted, "cityblock"))
+        laplace = LAPLACE_EXPONENT / _median(cdist(sample, sample, "cityblock", w=relevance))
         gaussian = 1.0 / _median(cdist(sample, sample, "sqeuclidean"))
         return cls(landmarks, relevance, (laplace, gaussian))
 
@@ -66,13 +65,7 @@ class KernelMaps:
 
     def similarities(self, z: FloatArray) -> FloatArray:
         """Return the similarities of the rows of `z` to the landmarks, a matrix per kernel."""
-        laplace, gaussian = self.rates
-        both = np.empty((len(KERNELS), len(z), len(self.landmarks)))
-        both[0] = cdist(z * self.relevance, self._weighted, "cityblock")
-        both[0] *= -laplace
-        both[1] = cdist(z, self.landmarks, "sqeuclidean")
-        both[1] *= -gaussian
-        return np.exp(both, out=both)
+        return similarities(z, self.landmarks, self.relevance, *self.rates)
 
     def same_as(self, other: KernelMaps) -> bool:
         """Return whether both make the same similarities."""
@@ -112,6 +105,21 @@ class KernelMaps:
         laplace, gaussian = reader.array("rates", 2, minimum=0.0).tolist()
         reader.finish()
         return cls(landmarks, relevance, (laplace, gaussian))
+
+
+@accelerated
+def similarities(
+    z: FloatArray, landmarks: FloatArray, relevance: FloatArray, laplace: float, gaussian: float
+) -> FloatArray:
+    """Return exp(-rate · distance) from the rows of `z` to the landmarks, a matrix per kernel."""
+    exponents = np.array(
+        [
+            laplace * cdist(z, landmarks, "cityblock", w=relevance),
+            gaussian * cdist(z, landmarks, "sqeuclidean"),
+        ]
+    )
+    both: FloatArray = np.exp(-exponents)
+    return both
 
 
 def _median(distances: FloatArray) -> float:

@@ -7,6 +7,7 @@ import typing
 
 import numpy as np
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import BATCH_SIZE
 from river_oauc.state import State, StateReader, pack_symmetric
@@ -77,33 +78,23 @@ class ForgettingMoments:
     def update(self, x: FloatArray, w: float) -> None:
         """Add the vector `x` with weight `w` > 0."""
         if self._n_waiting == BATCH_SIZE:
-            self._add_waiting()
-        n_before = self.n * self._kept
-        n = n_before + w
-        deviation = x - self.mean
-        mean = self.mean + (w / n) * deviation
-        # Welford's recursion: the scatter matrix gains w · n_before / n · deviation deviationᵀ.
-        self._waiting[self._n_waiting] = math.sqrt(w * (n_before / n)) * deviation
-        self.n, self.mean, self._n_waiting = n, mean, self._n_waiting + 1
+            self.scatter()
+        n_before, n_waiting = self.n * self._kept, self._n_waiting
+        mean = add_vector(x, w, n_before, self.mean, self._waiting, n_waiting)
+        self.n, self.mean, self._n_waiting = n_before + w, mean, n_waiting + 1
 
-    def _add_waiting(self) -> None:
+    def scatter(self) -> FloatArray:
+        """Return the scatter matrix, after adding the terms that wait; not a copy."""
         if self._n_waiting:
             self._scatter, self._n_waiting = self._current_scatter(), 0
+        return self._scatter
 
     def _current_scatter(self) -> FloatArray:
-        n, kept = self._n_waiting, self._kept
-        rows = self._waiting[:n]
-        if kept == 1.0:
-            return self._scatter + rows.T @ rows
-        # The last term is as new as the last vector.
-        rows = rows * np.sqrt(kept ** np.arange(n - 1, -1, -1))[:, None]
-        scatter: FloatArray = kept**n * self._scatter + rows.T @ rows
-        return scatter
+        return add_products(self._scatter, self._waiting, self._n_waiting, self._kept)
 
     def covariance(self) -> FloatArray:
         """Return the covariance matrix, divided by `n` and not by `n - 1`."""
-        self._add_waiting()
-        return self._scatter / (self.n or 1.0)
+        return self.scatter() / (self.n or 1.0)
 
     def transform(self, scale: FloatArray, shift: FloatArray) -> None:
         """Become the moments of the vectors `scale` · x + `shift`."""
@@ -133,14 +124,11 @@ class ForgettingMoments:
 
     def get_state(self) -> State:
         """Return a copy of the state."""
-        waiting = self._waiting.copy()
-        waiting[self._n_waiting :] = 0.0
         return {
             "n": self.n,
             "mean": self.mean.copy(),
             "scatter": pack_symmetric(self._scatter),
-            "n_waiting": self._n_waiting,
-            "waiting": waiting,
+            "waiting": self._waiting[: self._n_waiting].copy(),
         }
 
     @classmethod
@@ -150,11 +138,50 @@ class ForgettingMoments:
         moments.n = reader.number("n", minimum=0.0)
         moments.mean = reader.array("mean", size)
         moments._scatter = reader.symmetric("scatter", size)
-        moments._n_waiting = reader.count("n_waiting", maximum=BATCH_SIZE)
-        moments._waiting = reader.array("waiting", BATCH_SIZE, size)
+        moments._n_waiting = read_waiting(reader, moments._waiting)
         reader.finish()
         return moments
 
 
 # The moments of the negatives and of the positives.
 ClassPair = tuple[ForgettingMoments, ForgettingMoments]
+
+
+@accelerated
+def add_vector(
+    x: FloatArray,
+    w: float,
+    n_before: float,
+    mean: FloatArray,
+    waiting: FloatArray,
+    n_waiting: int,
+) -> FloatArray:
+    """Return the mean with one more vector, and write its rank-one term to row `n_waiting`.
+
+    By Welford's recursion the scatter matrix gains w · n_before / n · deviation deviationᵀ.
+    """
+    n = n_before + w
+    deviation = x - mean
+    waiting[n_waiting] = math.sqrt(w * (n_before / n)) * deviation
+    new: FloatArray = mean + (w / n) * deviation
+    return new
+
+
+@accelerated
+def add_products(matrix: FloatArray, rows: FloatArray, n: int, kept: float) -> FloatArray:
+    """Return a symmetric matrix plus row rowᵀ for each of the first n rows.
+
+    With each row, the matrix and all earlier terms shrink to the share `kept`.
+    """
+    rows = rows[:n] * np.sqrt(kept ** np.arange(n - 1, -1, -1))[:, None]
+    total: FloatArray = kept**n * matrix + rows.T @ rows
+    return total
+
+
+def read_waiting(reader: StateReader, waiting: FloatArray) -> int:
+    """Fill the first rows with those of a state, and return their number."""
+    rows = reader.array("waiting", None, waiting.shape[1])
+    if len(rows) > len(waiting):
+        raise reader.error(f"{len(rows)} rows are waiting, and {len(waiting)} at most can")
+    waiting[: len(rows)] = rows
+    return len(rows)

@@ -1,4 +1,4 @@
-"""The ranker of AutoOAUCM and AutoOKAUCM."""
+"""A mixture of linear and kernel experts, which follows change."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from river_oauc.rankers.mixture.arrays import RecentRows
 from river_oauc.rankers.mixture.change import ChangeDetector, Trial
 from river_oauc.rankers.mixture.constants import N_REPLAYED
 from river_oauc.rankers.mixture.generation import Generation
-from river_oauc.rankers.mixture.probabilities import ProgressiveScores
 from river_oauc.rankers.mixture.units import Units
 from river_oauc.state import State, StateReader
 
 
 class Expert(typing.TypedDict):
-    """An expert, as `MixtureRanker.experts` describes it."""
+    """An expert: its name, its progressive AUC and its share in the score."""
 
-    generation: str
     expert: str
     auc: float
     share: float
@@ -50,7 +48,6 @@ class MixtureRanker:
         self._detector = ChangeDetector()
         # With importance and label.
         self._latest = RecentRows(N_REPLAYED, 1, n_tags=2)
-        self._scores = ProgressiveScores()
 
     @property
     def n_features(self) -> int:
@@ -59,21 +56,17 @@ class MixtureRanker:
     @property
     def shared_generations(self) -> list[tuple[Generation, float]]:
         """The generations, the older one first, and their shares in the score."""
-        shares = [1.0] if self._trial is None else self._trial.shares.tolist()
-        return list(zip(self._generations, shares, strict=True))
+        if self._trial is None:
+            return [(self._generations[0], 1.0)]
+        return list(zip(self._generations, self._trial.shares.tolist(), strict=True))
 
     @property
     def experts(self) -> list[Expert]:
         """The progressive AUC of each expert, and its share in the score."""
         return [
-            {
-                "generation": generation_name,
-                "expert": name,
-                "auc": auc,
-                "share": generation_share * share,
-            }
-            for generation_name, (generation, generation_share) in zip(
-                ("older", "younger"), self.shared_generations, strict=False
+            {"expert": prefix + name, "auc": auc, "share": generation_share * share}
+            for prefix, (generation, generation_share) in zip(
+                ("", "younger "), self.shared_generations, strict=False
             )
             for name, auc, share in zip(
                 generation.expert_names,
@@ -83,46 +76,46 @@ class MixtureRanker:
             )
         ]
 
-    def linear_slopes(self) -> FloatArray:
-        """Return by how much the linear part of the score rises with each feature, at its mean."""
-        slopes = np.zeros(self.n_features)
-        for generation, share in self.shared_generations:
-            slopes += share * generation.linear_weights()[1:] * generation.units.slopes()
-        return slopes
-
     def contributions(self, x: FloatArray) -> FloatArray:
-        """Return the score of an example less the score if a feature were unknown, by feature."""
+        """Return by how much each feature moves the score from that of an unknown example.
+
+        A linear score is a sum over the standardised features, of which an unknown one is 0. With
+        kernels, the features become unknown one after the other, in order and in reverse, and the
+        changes of the score are averaged. So they add up.
+        """
         x = x[: self.n_features]
         changes = np.zeros(len(x))
         if not self._with_kernels:
-            # The score is linear in the standardised features, and an unknown one is 0.
             for generation, share in self.shared_generations:
                 z = generation.units.standardize(x)
                 changes += share * generation.linear_weights()[1:] * z
             return changes
-        score = self.score(x)
-        for j in range(len(x)):
-            without = x.copy()
-            without[j] = np.nan
-            changes[j] = score - self.score(without)
+        for order in (range(len(x)), reversed(range(len(x)))):
+            rest, before = x.copy(), self.score(x)
+            for j in order:
+                rest[j] = np.nan
+                score = self.score(rest)
+                changes[j] += 0.5 * (before - score)
+                before = score
         return changes
 
     def score(self, x: FloatArray) -> float:
-        x = x[: self.n_features]
-        return sum(share * generation.score(x) for generation, share in self.shared_generations)
+        x, score = x[: self.n_features], 0.0
+        for generation, share in self.shared_generations:
+            score += share * generation.score(x)
+        return score
 
-    def logit(self, score: float, empirical: bool) -> float:
-        return self._scores.logit(score, empirical)
-
-    def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
+    def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
         if len(x) > self.n_features:
             self.reindex(np.arange(self.n_features), len(x))
-        shared = self.shared_generations
-        results = [generation.learn(x, positive, weight) for generation, _ in shared]
-        score = sum(share * score for (_, share), (score, _) in zip(shared, results, strict=True))
+        score, wins = 0.0, []
+        for generation, share in self.shared_generations:
+            generation_score, win = generation.learn(x, positive, weight)
+            score += share * generation_score
+            wins.append(win)
         self._latest.add(x, weight, positive)
-        self._scores.update(score, positive, weight)
-        self._follow_change([win for _, win in results], positive, weight)
+        self._follow_change(wins, positive, weight)
+        return score
 
     def _follow_change(self, wins: Sequence[float | None], positive: bool, weight: float) -> None:
         """Start or end a trial, now that the generations have ranked an example like this."""
@@ -164,7 +157,6 @@ class MixtureRanker:
             mine.merge(theirs)
         self._detector.merge(other._detector)
         self._latest.merge(other._latest)
-        self._scores.merge(other._scores)
 
     def reindex(self, positions: IntArray, n_features: int) -> None:
         generations = [each.reindexed(positions, n_features) for each in self._generations]
@@ -198,7 +190,6 @@ class MixtureRanker:
             "trials": [] if self._trial is None else [self._trial.get_state()],
             "detector": self._detector.get_state(),
             "latest": self._latest.get_state(),
-            "scores": self._scores.get_state(),
         }
 
     def set_state(self, reader: StateReader) -> None:
@@ -214,5 +205,4 @@ class MixtureRanker:
         ]
         self._detector = ChangeDetector.from_state(reader.reader("detector"))
         self._latest = RecentRows.from_state(reader.reader("latest"), N_REPLAYED, size, n_tags=2)
-        self._scores = ProgressiveScores.from_state(reader.reader("scores"))
         reader.finish()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.mixture.constants import (
     EIGENVALUE_PRECISION,
@@ -43,25 +44,47 @@ def ridge(
 
     """
     negative, positive = classes
-    size = len(positive.mean)
-    weights = np.zeros((len(strengths), size))
     if not (negative.n and positive.n):
-        return weights, np.zeros(len(strengths))
-    n = 4.0 / (1.0 / positive.n + 1.0 / negative.n)
-    covariance = positive.covariance()
-    covariance += negative.covariance()
-    gap = positive.mean - negative.mean
+        return np.zeros((len(strengths), len(positive.mean))), np.zeros(len(strengths))
+    return solve_ridge(
+        negative.n,
+        negative.mean,
+        negative.scatter(),
+        positive.n,
+        positive.mean,
+        positive.scatter(),
+        strengths,
+        metric,
+    )
+
+
+@accelerated
+def solve_ridge(
+    n_negative: float,
+    negative_mean: FloatArray,
+    negative_scatter: FloatArray,
+    n_positive: float,
+    positive_mean: FloatArray,
+    positive_scatter: FloatArray,
+    strengths: Sequence[float],
+    metric: FloatArray | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weights and biases of `ridge`, given the moments of both classes."""
+    n = 4.0 / (1.0 / n_positive + 1.0 / n_negative)
+    covariance = positive_scatter / n_positive + negative_scatter / n_negative
+    gap = positive_mean - negative_mean
+    identity = np.eye(len(gap))
     variance = 0.5 * covariance.trace() + SMALLEST_MEAN_VARIANCE
+    weights = np.zeros((len(strengths), len(gap)))
     for row, strength in enumerate(strengths):
         if metric is None:
-            matrix, diagonal = covariance.copy(), variance * (strength / n + JITTER)
+            penalty = variance * (strength / n + JITTER) * identity
         else:
-            matrix, diagonal = covariance + metric * (strength / n), JITTER
-        matrix.ravel()[:: size + 1] += diagonal
-        solution = solve_positive_definite(matrix, gap)
-        weights[row] = 2.0 / (2.0 + gap.dot(solution)) * solution
+            penalty = strength / n * metric + JITTER * identity
+        solution = solve_positive_definite(covariance + penalty, gap)
+        weights[row] = 2.0 / (2.0 + gap @ solution) * solution
     # Half way between the class means.
-    return weights, weights @ (0.5 * (positive.mean + negative.mean))
+    return weights, weights @ (0.5 * (positive_mean + negative_mean))
 
 
 def solve_positive_definite(matrix: FloatArray, vector: FloatArray) -> FloatArray:

@@ -11,7 +11,9 @@ import typing
 
 import numpy as np
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
     BATCH_SIZE,
@@ -21,6 +23,7 @@ from river_oauc.rankers.mixture.constants import (
     PAIRWISE_RATE,
     TRACKING_RATE,
 )
+from river_oauc.rankers.mixture.moments import read_waiting
 from river_oauc.state import State, StateReader, pack_symmetric
 
 
@@ -54,16 +57,9 @@ class Newton:
         """Learn from an example."""
         if self._n_waiting == BATCH_SIZE:
             self._covariance, self._n_waiting = self.covariance(), 0
-        waiting = self._waiting[: self._n_waiting]
-        direction = self._covariance.dot(phi) - waiting.dot(phi).dot(waiting)
-        # A smaller variance would be a rounding error.
-        spread = max(float(phi.dot(direction)), EIGENVALUE_PRECISION * float(phi.dot(phi)))
-        margin = implicit_margin(sign * float(phi.dot(self.weights)), c * spread)
-        error = _sigmoid(-margin)
-        curvature = c * error * (1.0 - error)
-        weights = self.weights + (sign * c * error) * direction
-        direction *= math.sqrt(curvature / (1.0 + curvature * spread))
-        self._waiting[self._n_waiting] = direction
+        weights = newton_step(
+            self.weights, phi, sign, c, self._covariance, self._waiting, self._n_waiting
+        )
         self.weights, self._n_waiting = weights, self._n_waiting + 1
 
     def covariance(self) -> FloatArray:
@@ -109,13 +105,10 @@ class Newton:
 
     def get_state(self) -> State:
         """Return a copy of the state."""
-        waiting = self._waiting.copy()
-        waiting[self._n_waiting :] = 0.0
         return {
             "weights": self.weights.copy(),
             "covariance": pack_symmetric(self._covariance),
-            "n_waiting": self._n_waiting,
-            "waiting": waiting,
+            "waiting": self._waiting[: self._n_waiting].copy(),
         }
 
     @classmethod
@@ -124,8 +117,7 @@ class Newton:
         newton = cls(size)
         newton.weights = reader.array("weights", 1 + size)
         newton._covariance = reader.symmetric("covariance", 1 + size)
-        newton._n_waiting = reader.count("n_waiting", maximum=BATCH_SIZE)
-        newton._waiting = reader.array("waiting", BATCH_SIZE, 1 + size)
+        newton._n_waiting = read_waiting(reader, newton._waiting)
         reader.finish()
         return newton
 
@@ -156,8 +148,31 @@ def transform_weights(weights: FloatArray, scale: FloatArray, shift: FloatArray)
     return np.append(weights[0] - slopes @ shift, slopes)
 
 
-def _sigmoid(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0
+@accelerated
+def newton_step(
+    weights: FloatArray,
+    phi: FloatArray,
+    sign: float,
+    c: float,
+    covariance: FloatArray,
+    waiting: FloatArray,
+    n_waiting: int,
+) -> FloatArray:
+    """Return the weights after an implicit step.
+
+    The covariance is the given one less row rowᵀ for each of the first rows that wait. The row of
+    this step is written behind them.
+    """
+    rows = waiting[:n_waiting]
+    direction = covariance @ phi - (rows @ phi) @ rows
+    # A smaller variance would be a rounding error.
+    spread = max(float(phi @ direction), EIGENVALUE_PRECISION * float(phi @ phi))
+    margin = implicit_margin(sign * float(phi @ weights), c * spread)
+    error = sigmoid(-margin)
+    curvature = c * error * (1.0 - error)
+    waiting[n_waiting] = math.sqrt(curvature / (1.0 + curvature * spread)) * direction
+    new: FloatArray = weights + (sign * c * error) * direction
+    return new
 
 
 def implicit_margin(margin: float, pull: float) -> float:
@@ -173,9 +188,9 @@ def implicit_margin(margin: float, pull: float) -> float:
 
     """
     low, high = margin, margin + pull
-    root = margin + pull * _sigmoid(-margin) / (1.0 + 0.25 * pull)
+    root = margin + pull * sigmoid(-margin) / (1.0 + 0.25 * pull)
     for _ in range(100):
-        error = _sigmoid(-root)
+        error = sigmoid(-root)
         rest = root - margin - pull * error
         if rest > 0.0:
             high = root
@@ -191,6 +206,15 @@ def implicit_margin(margin: float, pull: float) -> float:
     return root
 
 
+@accelerated
+def scale_logits(weights: FloatArray, negative: FloatArray, positive: FloatArray) -> FloatArray:
+    """Return the weights of logits on the scale of scores near -1 and 1, given the class means."""
+    gap = float(weights[1:] @ (positive - negative))
+    scaled: FloatArray = weights / (1.0 + 0.5 * max(gap, 0.0))
+    return scaled
+
+
+@accelerated
 def tracking_step(weights: FloatArray, phi: FloatArray, sign: float, c: float) -> None:
     """Move the score of an example a part of the way towards -1 or 1, in place."""
     rate = min(TRACKING_RATE * c, 1.0)
@@ -198,17 +222,22 @@ def tracking_step(weights: FloatArray, phi: FloatArray, sign: float, c: float) -
     weights += (rate * gap / float(phi.dot(phi))) * phi
 
 
+@accelerated
 def pairwise_step(
-    weights: FloatArray, z: FloatArray, sign: float, c: float, means: tuple[FloatArray, FloatArray]
+    weights: FloatArray,
+    phi: FloatArray,
+    sign: float,
+    c: float,
+    negative: FloatArray,
+    positive: FloatArray,
 ) -> None:
     """Move an example a part of the way towards a margin of 2 over the mean of the other class.
 
-    `means` are those of the negatives and of the positives. The weights change in place; the bias
-    is put half way between the class means.
+    The last two are the class means. The weights change in place; the bias is put half way between
+    the class means.
     """
-    negative, positive = means
     slopes = weights[1:]
-    direction = z - (negative if sign > 0.0 else positive)
+    direction = phi[1:] - (negative if sign > 0.0 else positive)
     rate = min(PAIRWISE_RATE * c, 1.0)
     gap = 2.0 * sign - float(slopes.dot(direction))
     slopes += (rate * gap / (1e-9 + float(direction.dot(direction)))) * direction

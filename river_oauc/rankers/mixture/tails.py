@@ -7,6 +7,7 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import FIRST_TAILS, HEAVY_TAIL, LAST_TAILS
 from river_oauc.state import State, StateReader
@@ -44,14 +45,10 @@ class Tails:
     ...     _ = tails.update(np.array([x[0], np.exp(3.0 * x[1])]))
     >>> tails.scales
     array([0.   , 0.641])
-    >>> tails.transform(np.array([1000.0, 1000.0]))
-    array([1000.   ,    7.353])
-
     """
 
     def __init__(self, size: int) -> None:
         self.scales: FloatArray = np.zeros(size)
-        self._any_heavy = False
         self._n_seen = 0
         # Of the values of each feature that are neither 0 nor unknown: their number, and the means
         # of their sizes and of the logarithms of these.
@@ -64,13 +61,7 @@ class Tails:
         if self._n_seen >= LAST_TAILS:
             return None
         n_seen = self._n_seen + 1
-        sizes = np.abs(x)
-        counts = sizes > 0.0
-        n = self._n + counts
-        rate = counts / np.maximum(n, 1.0)
-        sizes = np.where(counts, sizes, 1.0)
-        mean_size = self._mean_size + rate * (sizes - self._mean_size)
-        mean_log = self._mean_log + rate * (np.log(sizes) - self._mean_log)
+        n, mean_size, mean_log = update_sizes(x, self._n, self._mean_size, self._mean_log)
         self._n_seen, self._n, self._mean_size, self._mean_log = n_seen, n, mean_size, mean_log
         if n_seen < FIRST_TAILS or n_seen & (n_seen - 1):
             return None
@@ -80,21 +71,8 @@ class Tails:
         )
         if not heavy.any():
             return None
-        self._set_scales(np.where(heavy, np.exp(mean_log), self.scales))
+        self.scales = np.where(heavy, np.exp(mean_log), self.scales)
         return heavy
-
-    def _set_scales(self, scales: FloatArray) -> None:
-        self.scales, self._any_heavy = scales, bool(scales.any())
-
-    def transform(self, x: FloatArray) -> FloatArray:
-        """Return a vector, or the rows of a matrix, with logarithms where tails are heavy."""
-        if not self._any_heavy:
-            return x
-        heavy = self.scales > 0.0
-        transformed = x.copy()
-        values = x[..., heavy]
-        transformed[..., heavy] = np.copysign(np.log1p(np.abs(values) / self.scales[heavy]), values)
-        return transformed
 
     def shift_to(self, new: Tails) -> FloatArray:
         """Return about how much larger the logarithms are with the scales of others."""
@@ -109,15 +87,15 @@ class Tails:
         self._n_seen, self._n = self._n_seen + other._n_seen, n
         self._mean_size = self._mean_size + share * (other._mean_size - self._mean_size)
         self._mean_log = self._mean_log + share * (other._mean_log - self._mean_log)
-        self._set_scales(np.where(self.scales > 0.0, self.scales, other.scales))
+        self.scales = np.where(self.scales > 0.0, self.scales, other.scales)
 
     def reindexed(self, positions: IntArray, size: int) -> Tails:
         """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
         moved = Tails(size)
         moved._n_seen = self._n_seen
-        moved._set_scales(reindexed(self.scales, positions, size))
-        moved._n, moved._mean_size, moved._mean_log = (
-            reindexed(each, positions, size) for each in (self._n, self._mean_size, self._mean_log)
+        moved.scales, moved._n, moved._mean_size, moved._mean_log = (
+            reindexed(each, positions, size)
+            for each in (self.scales, self._n, self._mean_size, self._mean_log)
         )
         return moved
 
@@ -136,9 +114,45 @@ class Tails:
         """Return the tails with this state."""
         tails = cls(size)
         tails._n_seen = reader.count("n_seen")
-        tails._set_scales(reader.array("scales", size, minimum=0.0))
+        tails.scales = reader.array("scales", size, minimum=0.0)
         tails._n = reader.array("n", size, minimum=0.0, maximum=tails._n_seen)
         tails._mean_size = reader.array("mean_size", size, minimum=0.0)
         tails._mean_log = reader.array("mean_log", size, minimum=-_MAX_LOG, maximum=_MAX_LOG)
         reader.finish()
         return tails
+
+
+@accelerated
+def update_sizes(
+    x: FloatArray, n: FloatArray, mean_size: FloatArray, mean_log: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return numbers, mean sizes and mean logarithms of sizes with one more value each.
+
+    Values that are 0 or unknown do not count.
+    """
+    sizes = np.abs(x)
+    counts = sizes > 0.0
+    n = n + counts
+    rate = counts / np.maximum(n, 1.0)
+    sizes = np.where(counts, sizes, 1.0)
+    return (
+        n,
+        mean_size + rate * (sizes - mean_size),
+        mean_log + rate * (np.log(sizes) - mean_log),
+    )
+
+
+def signed_logarithms(x: FloatArray, scales: FloatArray) -> FloatArray:
+    """Return sign(x) · log(1 + |x| / s) for features with a scale s, and x for those with 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.mixture.tails import signed_logarithms
+    >>> signed_logarithms(np.array([1000.0, -1000.0, np.nan]), np.array([0.0, 0.641, 1.0]))
+    array([1000.   ,   -7.353,      nan])
+
+    """
+    heavy = scales > 0.0
+    logarithms = np.copysign(np.log1p(np.abs(x) / np.where(heavy, scales, 1.0)), x)
+    return np.where(heavy, logarithms, x)

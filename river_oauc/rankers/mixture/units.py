@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import typing
 
 import numpy as np
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
     LARGEST_STANDARDIZED,
     OUTLIER_DEVIATIONS,
@@ -15,7 +16,7 @@ from river_oauc.rankers.mixture.constants import (
     UNITS_MEMORY,
     UNITS_SHARE,
 )
-from river_oauc.rankers.mixture.tails import Tails
+from river_oauc.rankers.mixture.tails import Tails, signed_logarithms
 from river_oauc.state import State, StateReader
 
 
@@ -68,7 +69,6 @@ class Units:
         self._n_seen = 0
         # The number of unknown values of each feature.
         self._n_missing: FloatArray = np.zeros(size)
-        self._any_missing = False
         self.mean: FloatArray = np.zeros(size)
         self._variance: FloatArray = np.zeros(size)
         self.factors: FloatArray = np.zeros(size)
@@ -88,44 +88,30 @@ class Units:
             n_missing = np.where(heavy, float(self._n_seen), self._n_missing)
             mean, variance = (np.where(heavy, 0.0, each) for each in (self.mean, self._variance))
             self._set(self._n_seen, n_missing, mean, variance)
-        deviation = self.tails.transform(x) - self.mean
-        scaled = deviation * self.factors
-        squared_norm = scaled.dot(scaled)
-        n_seen, n_missing = self._n_seen + 1, self._n_missing
-        memory = max(UNITS_MEMORY, UNITS_SHARE * n_seen)
-        rate: float | FloatArray = 1.0 / min(n_seen, memory)
-        if math.isnan(squared_norm) or self._any_missing:
-            known = ~np.isnan(deviation)
-            n_missing = n_missing + ~known
-            rate = known / np.clip(n_seen - n_missing, 1.0, memory)
-            deviation = np.where(known, deviation, 0.0)
-            scaled = deviation * self.factors
-        if not squared_norm <= OUTLIER_DEVIATIONS**2:
-            deviation /= np.maximum(np.abs(scaled) / OUTLIER_DEVIATIONS, 1.0)
-        step = rate * deviation
-        mean = self.mean + step
-        variance = (1.0 - rate) * (self._variance + step * deviation)
-        self._set(n_seen, n_missing, mean, variance)
+        n_seen = self._n_seen + 1
+        self._n_seen, (self._n_missing, self.mean, self._variance, self.factors) = (
+            n_seen,
+            update_units(
+                x,
+                self.tails.scales,
+                n_seen,
+                self._n_missing,
+                self.mean,
+                self._variance,
+                self.factors,
+            ),
+        )
 
     def _set(
         self, n_seen: int, n_missing: FloatArray, mean: FloatArray, variance: FloatArray
     ) -> None:
-        # 1 / √variance, but 0 where the variance is.
-        factors = np.sqrt(variance) / (variance + SMALLEST_FEATURE_VARIANCE)
-        any_missing = n_missing is not self._n_missing and bool(n_missing.any())
-        self._any_missing = self._any_missing or any_missing
+        factors = _inverse_deviations(variance)
         self._n_seen, self._n_missing = n_seen, n_missing
         self.mean, self._variance, self.factors = mean, variance, factors
 
     def standardize(self, x: FloatArray) -> FloatArray:
         """Return a vector, or the rows of a matrix, in these units."""
-        z = (self.tails.transform(x) - self.mean) * self.factors
-        scaled = z * (1.0 / LARGEST_STANDARDIZED)
-        z /= np.sqrt(1.0 + scaled * scaled)
-        # One product finds a NaN at a fraction of the cost of looking for it.
-        if math.isnan(np.vdot(z, z)):
-            z[np.isnan(z)] = 0.0
-        return z
+        return standardize(x, self.tails.scales, self.mean, self.factors)
 
     def slopes(self) -> FloatArray:
         """Return by how much each standardised feature rises with the feature, at its mean."""
@@ -198,12 +184,12 @@ class Units:
         return scale * drawn_in**3, shift * drawn_in
 
     def reindexed(self, positions: IntArray, size: int) -> Units:
-        """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
+        """Return a copy in which feature i stands at `positions[i]`, and others were unknown."""
         moved = Units(size)
         moved.fixed, moved.tails = self.fixed, self.tails.reindexed(positions, size)
         moved._set(
             self._n_seen,
-            reindexed(self._n_missing, positions, size),
+            reindexed_with_fill(self._n_missing, positions, size, float(self._n_seen)),
             reindexed(self.mean, positions, size),
             reindexed(self._variance, positions, size),
         )
@@ -235,3 +221,48 @@ class Units:
         )
         reader.finish()
         return units
+
+
+@accelerated
+def update_units(
+    x: FloatArray,
+    scales: FloatArray,
+    n_seen: int,
+    n_missing: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    factors: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the last four arguments after the vector `x`, the `n_seen`-th one.
+
+    Features with heavy tails have a scale above 0.
+    """
+    known = ~np.isnan(x)
+    n_missing = n_missing + ~known
+    memory = max(UNITS_MEMORY, UNITS_SHARE * n_seen)
+    rate = known / np.clip(n_seen - n_missing, 1.0, memory)
+    deviation = np.where(known, signed_logarithms(x, scales) - mean, 0.0)
+    deviation /= np.maximum(np.abs(deviation * factors) / OUTLIER_DEVIATIONS, 1.0)
+    step = rate * deviation
+    variance = (1.0 - rate) * (variance + step * deviation)
+    return n_missing, mean + step, variance, _inverse_deviations(variance)
+
+
+def _inverse_deviations(variance: FloatArray) -> FloatArray:
+    """Return 1 / √variance, but 0 where the variance is."""
+    inverse: FloatArray = np.sqrt(variance) / (variance + SMALLEST_FEATURE_VARIANCE)
+    return inverse
+
+
+@accelerated
+def standardize(
+    x: FloatArray, scales: FloatArray, mean: FloatArray, factors: FloatArray
+) -> FloatArray:
+    """Return (x - mean) · factors, outliers drawn in, and 0 where x is unknown.
+
+    It is done for a vector, or for the rows of a matrix. Features with heavy tails have a scale
+    above 0.
+    """
+    z = (signed_logarithms(x, scales) - mean) * factors
+    z /= np.sqrt(1.0 + (z / LARGEST_STANDARDIZED) ** 2)
+    return np.where(np.isnan(z), 0.0, z)

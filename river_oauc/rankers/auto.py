@@ -1,0 +1,181 @@
+"""The ranker of AutoOAUC: unlike experts, and a stack over their scores.
+
+The whole rule, from the examples to the score:
+
+- Linear and kernel experts see an example as standardised numbers; `mixture` mixes them by how well
+  they rank, and starts a younger generation of them when the ranking breaks.
+- Trees, boosted over the latest 10,000 examples of each class, see the numbers as they are. They
+  sharpen the top of the list, and go on improving when the stream is long; see `boosting`.
+- The sparse expert has a weight for every category, word and number; see `sparse`.
+- The score is a weighted sum of these three. The weights are those of a logistic regression that
+  forgets; see `stack`. At first they trust the mixture, which ranks well from the start.
+
+Every constant of the mixture and of the stack is in `mixture.constants`, those of the trees and of
+the sparse expert are in their own modules.
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Sequence
+
+import numpy as np
+
+from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
+from river_oauc.rankers.boosting import TreeRanker
+from river_oauc.rankers.mixture.constants import PRIOR_WEIGHTS, TREE_BUFFER
+from river_oauc.rankers.mixture.judge import Judge
+from river_oauc.rankers.mixture.ranker import Expert, MixtureRanker
+from river_oauc.rankers.sparse import SparseRanker
+from river_oauc.rankers.stack import Stack
+from river_oauc.state import State, StateReader
+
+# The kinds of experts to choose from.
+EXPERTS = ("linear", "kernel", "trees", "sparse")
+
+# A dense array for the mixture and the trees, and a sparse example; None if nobody needs it.
+Example = tuple[FloatArray | None, SparseExample | None]
+
+
+class AutoRanker:
+    """A mixture of linear and kernel experts, boosted trees and a sparse expert.
+
+    Parameters
+    ----------
+    experts
+        The kinds of experts.
+    seed
+        Seed of the trees.
+
+    Attributes
+    ----------
+    members
+        The rankers whose scores are stacked, by name.
+
+    """
+
+    def __init__(self, experts: Sequence[str], seed: int | None) -> None:
+        self.members: dict[str, typing.Any] = {}
+        if "linear" in experts or "kernel" in experts:
+            self.members["mixture"] = MixtureRanker("kernel" in experts)
+        if "trees" in experts:
+            self.members["trees"] = TreeRanker("logistic", TREE_BUFFER, seed)
+        if "sparse" in experts:
+            self.members["sparse"] = SparseRanker()
+        self._prior = [PRIOR_WEIGHTS[name] for name in self.members]
+        self._stack = Stack(self._prior)
+        self._judge = Judge(len(self.members))
+        # The weight of the negatives and of the positives so far.
+        self._totals = [0.0, 0.0]
+
+    @property
+    def mixture(self) -> MixtureRanker | None:
+        """The linear and kernel experts, if there are some."""
+        return self.members.get("mixture")
+
+    @property
+    def n_features(self) -> tuple[int, int]:
+        """The number of columns and of sparse features that there is room for."""
+        dense = [member.n_features for name, member in self.members.items() if name != "sparse"]
+        sparse = self.members["sparse"].n_features if "sparse" in self.members else 0
+        return max(dense, default=0), sparse
+
+    def _parts(self, example: Example) -> list[tuple[typing.Any, typing.Any]]:
+        """Return the members, and what each sees of an example."""
+        return [
+            (member, example[1] if name == "sparse" else example[0])
+            for name, member in self.members.items()
+        ]
+
+    def score(self, example: Example) -> float:
+        return self._stack.score([member.score(part) for member, part in self._parts(example)])
+
+    def learn(self, example: Example, positive: bool, weight: float) -> float:
+        scores = [member.learn(part, positive, weight) for member, part in self._parts(example)]
+        score = self._stack.score(scores)
+        self._judge.compare(
+            np.array([*scores, score]), positive, weight, self._totals[not positive]
+        )
+        self._totals[positive] += weight
+        self._stack.learn(scores, positive, weight)
+        return score
+
+    def logit(self, score: float, empirical: bool) -> float:
+        """Return the log odds of a positive: those of the stack, in which both classes are alike.
+
+        Without its bias, which would only move the scores of different times against each other,
+        unless the probabilities are to be frequencies.
+        """
+        if not empirical:
+            return score
+        negative, positive = (self._stack.class_weights + 0.5).tolist()
+        return score + float(self._stack.weights[-1]) + math.log(positive / negative)
+
+    @property
+    def experts(self) -> list[Expert]:
+        """The progressive AUC of each expert, and its share in what keeps the classes apart."""
+        aucs, shares = self._judge.aucs.tolist(), self._shares().tolist()
+        experts: list[Expert] = []
+        for name, auc, share in zip(self.members, aucs, shares, strict=False):
+            if name == "mixture":
+                mixed = self.members[name].experts
+                for each in mixed:
+                    each["share"] *= share
+                experts += mixed
+            else:
+                experts.append({"expert": name, "auc": auc, "share": share})
+        return experts
+
+    def _shares(self) -> FloatArray:
+        gaps = self._stack.weights[:-1] * self._judge.recent_gaps()[:-1]
+        gaps = np.maximum(gaps, 0.0)
+        total = gaps.sum()
+        shares: FloatArray = gaps / total if total else np.full(len(gaps), 1.0 / len(gaps))
+        return shares
+
+    def contributions(self, example: Example) -> tuple[FloatArray, FloatArray | None]:
+        """Return by how much each column, and each sparse feature of the example, moves the score.
+
+        The sum of both is the score less a constant. The latter is None without a sparse expert.
+        """
+        dense, sparse = np.zeros(self.n_features[0]), None
+        for (name, member), weight in zip(
+            self.members.items(), self._stack.weights.tolist(), strict=False
+        ):
+            changes = weight * member.contributions(example[name == "sparse"])
+            if name == "sparse":
+                sparse = changes
+            else:
+                dense[: len(changes)] += changes
+        return dense, sparse
+
+    def merge(self, other: AutoRanker) -> None:
+        for name, member in self.members.items():
+            member.merge(other.members[name])
+        self._stack.merge(other._stack)
+        self._judge.merge(other._judge)
+        self._totals = [a + b for a, b in zip(self._totals, other._totals, strict=True)]
+
+    def reindex(self, positions: tuple[IntArray, IntArray], n_features: tuple[int, int]) -> None:
+        for name, member in self.members.items():
+            side = name == "sparse"
+            member.reindex(positions[side], n_features[side])
+
+    def get_state(self) -> State:
+        return {
+            "members": {name: member.get_state() for name, member in self.members.items()},
+            "stack": self._stack.get_state(),
+            "judge": self._judge.get_state(),
+            "totals": np.array(self._totals),
+        }
+
+    def set_state(self, reader: StateReader) -> None:
+        members = reader.reader("members")
+        for name, member in self.members.items():
+            member.set_state(members.reader(name))
+        members.finish()
+        self._stack = Stack.from_state(reader.reader("stack"), self._prior)
+        self._judge = Judge.from_state(reader.reader("judge"), len(self.members))
+        self._totals = reader.array("totals", 2, minimum=0.0).tolist()
+        reader.finish()

@@ -1,0 +1,126 @@
+"""One score out of the scores of unlike experts, by a logistic regression that forgets."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+
+import numpy as np
+
+from river_oauc.rankers.base import FloatArray
+from river_oauc.rankers.losses import sigmoid
+from river_oauc.rankers.mixture.constants import (
+    MAX_STACK_SCORE,
+    MAX_STACK_WEIGHT,
+    SMALLEST_STACK_VARIANCE,
+    STACK_BIAS_PRECISION,
+    STACK_MEMORY,
+    STACK_PRECISION,
+)
+from river_oauc.state import State, StateReader, pack_symmetric
+
+
+class Stack:
+    """Weights of experts, as the posterior mean of a logistic regression on their scores.
+
+    The label is regressed on the scores that the experts gave before they learned an example. Both
+    classes weigh alike: an example of the rarer class counts as one, and one of the other class as
+    a part of one. With the weights β, the scores u, p = 1 / (1 + exp(-β·u)) and h = p (1 - p), an
+    example of weight w adds w h u uᵀ to the information A, and w (h β·u + y - p) u to the vector b.
+    Both lose a share of 1 / 5000 with every example, and the prior with precisions Λ does not:
+
+        β = (Λ + A)⁻¹ (Λ β₀ + b).
+
+    The scores need no common scale: those of all experts keep theirs for good, so that scores of
+    different times compare.
+
+    Parameters
+    ----------
+    prior
+        The weights β₀ of the experts before the first example.
+
+    Attributes
+    ----------
+    weights
+        The weight of each expert, and the bias at the end, which is no part of the score.
+
+    Examples
+    --------
+    >>> import random
+    >>> from river_oauc.rankers.stack import Stack
+
+    >>> stack, rng = Stack([1.0, 1.0]), random.Random(1)
+    >>> for _ in range(1_000):
+    ...     positive = rng.random() < 0.1
+    ...     good, noise = rng.gauss(2.0 * positive, 1.0), rng.gauss(0.0, 1.0)
+    ...     stack.learn([good, noise], positive, 1.0)
+    >>> stack.weights.round(2).tolist()
+    [1.63, 0.09, -1.29]
+
+    """
+
+    def __init__(self, prior: Sequence[float]) -> None:
+        size = len(prior) + 1
+        self._prior = np.append(prior, 0.0)
+        self._precision = np.append(np.full(len(prior), STACK_PRECISION), STACK_BIAS_PRECISION)
+        self._information: FloatArray = np.zeros((size, size))
+        self._vector: FloatArray = np.zeros(size)
+        # The recent weight of the negatives and of the positives.
+        self.class_weights: FloatArray = np.zeros(2)
+        self.weights: FloatArray = self._prior
+
+    def score(self, scores: Sequence[float]) -> float:
+        """Return the score of an example that the experts give these scores."""
+        return float(self.weights[:-1].dot(scores))
+
+    def learn(self, scores: Sequence[float], positive: bool, weight: float) -> None:
+        """Learn from an example of this weight that the experts gave these scores."""
+        kept = 1.0 - 1.0 / STACK_MEMORY
+        class_weights = kept * self.class_weights
+        class_weights[int(positive)] += weight
+        weight = min(weight, MAX_STACK_WEIGHT)
+        weight *= float(class_weights.min() / class_weights[int(positive)])
+        u = np.append(np.clip(scores, -MAX_STACK_SCORE, MAX_STACK_SCORE), 1.0)
+        logit = float(self.weights.dot(u))
+        p = sigmoid(logit)
+        variance = max(p * (1.0 - p), SMALLEST_STACK_VARIANCE)
+        information = kept * self._information + (weight * variance) * (u[:, None] * u)
+        vector = kept * self._vector + weight * (variance * logit + positive - p) * u
+        self._set(information, vector, class_weights)
+
+    def _set(self, information: FloatArray, vector: FloatArray, class_weights: FloatArray) -> None:
+        weights = np.linalg.solve(
+            np.diag(self._precision) + information, self._precision * self._prior + vector
+        )
+        self._information, self._vector, self.class_weights, self.weights = (
+            information, vector, class_weights, weights,
+        )  # fmt: skip
+
+    def merge(self, other: Stack) -> None:
+        """Add what has been learned from another part of the stream."""
+        self._set(
+            self._information + other._information,
+            self._vector + other._vector,
+            self.class_weights + other.class_weights,
+        )
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        return {
+            "information": pack_symmetric(self._information),
+            "vector": self._vector.copy(),
+            "class_weights": self.class_weights.copy(),
+        }
+
+    @classmethod
+    def from_state(cls, reader: StateReader, prior: Sequence[float]) -> typing.Self:
+        """Return the stack with this state."""
+        stack = cls(prior)
+        size = len(prior) + 1
+        stack._set(
+            reader.symmetric("information", size),
+            reader.array("vector", size),
+            reader.array("class_weights", 2, minimum=0.0),
+        )
+        reader.finish()
+        return stack
