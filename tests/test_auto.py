@@ -210,7 +210,7 @@ def test_the_stack_is_the_solution_of_its_equations() -> None:
     precision = np.diag([3.0, 3.0, 1.0])
     for scores, y in zip(rows, labels, strict=True):
         assert stack.score(scores.tolist()) == pytest.approx(beta[:2] @ scores, abs=1e-12)
-        stack.learn(scores.tolist(), bool(y), 1.0)
+        stack.learn(scores, bool(y), 1.0)
         sizes *= 1 - 1 / 5000
         sizes[int(y)] += 1.0
         u = np.append(scores, 1.0)

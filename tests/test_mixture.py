@@ -311,29 +311,31 @@ _X = np.where(_rng.random((_N, _P)) < 0.1, np.nan, np.exp(_rng.normal(size=(_N, 
 _Z, _SCALES = _rng.normal(size=(_N, _P)), np.array([0.0, 0.5, 0.0, 2.0, 0.0])
 _SCATTER = _Z.T @ _Z
 ARGUMENTS = {
-    "tails.update_sizes": (_X[0], *_rng.random((3, _P))),
-    "units.update_units": (_X[0], _SCALES, 30.0, np.zeros(_P), *_rng.random((3, _P))),
-    "units.standardize": (_X, _SCALES, *_rng.random((2, _P))),
-    "moments.add_vector": (_Z[0], 2.0, 7.0, _Z[1], np.zeros((4, _P)), 2),
-    "moments.add_products": (_SCATTER, _Z, 9, 0.95),
-    "ridge.solve_ridge": (
+    "mixture.tails.update_sizes": (_X[0], *_rng.random((3, _P))),
+    "mixture.units.update_units": (_X[0], _SCALES, 30.0, np.zeros(_P), *_rng.random((3, _P))),
+    "mixture.units.standardize": (_X, _SCALES, *_rng.random((2, _P))),
+    "mixture.moments.add_vector": (_Z[0], 2.0, 7.0, _Z[1], np.zeros((4, _P)), 2),
+    "mixture.moments.add_products": (_SCATTER, _Z, 9, 0.95),
+    "mixture.ridge.solve_ridge": (
         30.0, _Z[0], _SCATTER, 9.0, _Z[1], _SCATTER + np.eye(_P), (0.1, 10.0), None,
     ),
-    "steps.newton_step": (_Z[0], _Z[1], -1.0, 3.0, _SCATTER, 0.1 * _Z, 3),
-    "steps.scale_logits": (np.arange(_P + 1.0), _Z[0], _Z[1]),
-    "steps.tracking_step": (_Z[0].copy(), _Z[1], 1.0, 2.0),
-    "steps.pairwise_step": (np.arange(_P + 1.0), np.ones(_P + 1), 1.0, 2.0, _Z[0], _Z[1]),
-    "kernels.similarities": (_Z[:3], _Z, np.abs(_Z[5]), 0.3, 0.1),
-    "judge.update_rates": (_Z[0, 1:], _Z[1], _Z[2], _Z, True, 0.01, 0.02),
-    "judge.shares_of": (_Z[0], 50.0),
+    "mixture.steps.newton_step": (_Z[0], _Z[1], -1.0, 3.0, _SCATTER, 0.1 * _Z, 3),
+    "mixture.steps.scale_logits": (np.arange(_P + 1.0), _Z[0], _Z[1]),
+    "mixture.steps.tracking_step": (_Z[0].copy(), _Z[1], 1.0, 2.0),
+    "mixture.steps.pairwise_step": (np.arange(_P + 1.0), np.ones(_P + 1), 1.0, 2.0, _Z[0], _Z[1]),
+    "mixture.kernels.similarities": (_Z[:3], _Z, np.abs(_Z[5]), 0.3, 0.1),
+    "mixture.judge.update_rates": (_Z[0, 1:], _Z[1], _Z[2], _Z, True, 0.01, 0.02),
+    "mixture.judge.shares_of": (_Z[0], 50.0),
+    "stack.stack_step": (_SCATTER, _Z[0], np.ones(2), _Z[1], 600.0 * _Z[2, 1:], True, 3.0),
+    "stack.solve_stack": (_SCATTER, _Z[0], np.abs(_Z[1]), _Z[2]),
 }  # fmt: skip
 
 
 @pytest.mark.skipif(not river_oauc.compiled, reason="there is no compiled code")
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_compiled_functions_do_what_those_in_numpy_do(name: str) -> None:
-    module, function = name.split(".")
-    twin = getattr(importlib.import_module(f"river_oauc.rankers.mixture.{module}"), function)
+    module, function = name.rsplit(".", 1)
+    twin = getattr(importlib.import_module(f"river_oauc.rankers.{module}"), function)
     ours, theirs = copy.deepcopy((ARGUMENTS[name], ARGUMENTS[name]))
     result, expected = twin(*ours), twin.__wrapped__(*theirs)
     # What is returned, and what has changed in place.
@@ -350,10 +352,10 @@ def flat(value: Any) -> list[Any]:
 @pytest.mark.skipif(not river_oauc.compiled, reason="there is no compiled code")
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_compiled_functions_refuse_arrays_of_other_sizes(name: str) -> None:
-    module, function = name.split(".")
-    twin = getattr(importlib.import_module(f"river_oauc.rankers.mixture.{module}"), function)
+    module, function = name.rsplit(".", 1)
+    twin = getattr(importlib.import_module(f"river_oauc.rankers.{module}"), function)
     for position, argument in enumerate(ARGUMENTS[name]):
-        if not isinstance(argument, np.ndarray) or name == "judge.shares_of":
+        if not isinstance(argument, np.ndarray) or name.endswith("shares_of"):
             continue
         arguments = list(copy.deepcopy(ARGUMENTS[name]))
         arguments[position] = argument[..., : argument.shape[-1] - 1].copy()

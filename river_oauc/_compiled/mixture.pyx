@@ -1,8 +1,8 @@
-"""The compiled twins of the functions of `rankers.mixture`."""
+"""The compiled twins of the functions of `rankers.mixture` and `rankers.stack`."""
 
 from libc.math cimport copysign, exp, fabs, isnan, log, log1p, sqrt
 from scipy.linalg.cython_blas cimport ddot, dgemv, dsymv, dsyrk
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+from scipy.linalg.cython_lapack cimport dposv, dpotrf, dpotrs
 cimport numpy as cnp
 
 import numpy as np
@@ -23,6 +23,10 @@ cdef double _TRACKING_RATE = constants.TRACKING_RATE
 cdef double _PAIRWISE_RATE = constants.PAIRWISE_RATE
 cdef double _NEAR_TIE = constants.NEAR_TIE
 cdef double _SHARPNESS = constants.SHARPNESS
+cdef double _STACK_MEMORY = constants.STACK_MEMORY
+cdef double _MAX_STACK_WEIGHT = constants.MAX_STACK_WEIGHT
+cdef double _MAX_STACK_SCORE = constants.MAX_STACK_SCORE
+cdef double _SMALLEST_STACK_VARIANCE = constants.SMALLEST_STACK_VARIANCE
 
 
 # Arrays ------------------------------------------------------------------------------------------
@@ -472,3 +476,69 @@ def shares_of(const double[::1] win_rates not None, double n):
     for k in range(size):
         shares[k] /= total
     return array
+
+
+# Stack -------------------------------------------------------------------------------------------
+
+
+def stack_step(
+    const double[:, ::1] information not None,
+    const double[::1] vector not None,
+    const double[::1] class_weights not None,
+    const double[::1] weights not None,
+    const double[::1] scores not None,
+    bint positive,
+    double weight,
+):
+    cdef Py_ssize_t i, j, size = vector.shape[0]
+    check(information.shape[0] == information.shape[1] == size and class_weights.shape[0] == 2)
+    check(weights.shape[0] == scores.shape[0] + 1 == size)
+    information_array, vector_array, classes_array, u_array = (
+        new_matrix(size, size), new_vector(size), new_vector(2), new_vector(size),
+    )
+    cdef double* sum_of_products = data(information_array)
+    cdef double* sum_of_pulls = data(vector_array)
+    cdef double* classes = data(classes_array)
+    cdef double* u = data(u_array)
+    cdef double kept = 1.0 - 1.0 / _STACK_MEMORY, logit = 0.0
+    for i in range(2):
+        classes[i] = kept * class_weights[i]
+    classes[positive] += weight
+    weight = fmin(weight, _MAX_STACK_WEIGHT) * fmin(classes[0], classes[1]) / classes[positive]
+    for i in range(size):
+        u[i] = fmin(fmax(scores[i], -_MAX_STACK_SCORE), _MAX_STACK_SCORE) if i < size - 1 else 1.0
+        logit += weights[i] * u[i]
+    cdef double p = sigmoid(logit)
+    cdef double variance = fmax(p * (1.0 - p), _SMALLEST_STACK_VARIANCE)
+    cdef double pull = weight * (variance * logit + positive - p)
+    for i in range(size):
+        sum_of_pulls[i] = kept * vector[i] + pull * u[i]
+        for j in range(size):
+            sum_of_products[i * size + j] = (
+                kept * information[i, j] + (weight * variance) * (u[i] * u[j])
+            )
+    return information_array, vector_array, classes_array
+
+
+def solve_stack(
+    const double[:, ::1] information not None,
+    const double[::1] vector not None,
+    const double[::1] precision not None,
+    const double[::1] prior not None,
+):
+    cdef Py_ssize_t i, size = vector.shape[0]
+    check(information.shape[0] == information.shape[1] == precision.shape[0] == size)
+    check(prior.shape[0] == size)
+    matrix_array, weights_array = new_matrix(size, size), new_vector(size)
+    cdef double* matrix = data(matrix_array)
+    cdef double* weights = data(weights_array)
+    for i in range(size * size):
+        matrix[i] = information[i // size, i % size]
+    for i in range(size):
+        matrix[i * size + i] += precision[i]
+        weights[i] = precision[i] * prior[i] + vector[i]
+    cdef int order = <int>size, one = 1, status
+    dposv("U", &order, &one, matrix, &order, weights, &order, &status)
+    if status:
+        raise ValueError("the information of the stack is not positive definite")
+    return weights_array

@@ -181,7 +181,9 @@ class AutoEncoder:
     def _extend_by_numbers(self, record: Record) -> None:
         """Add rows that only count how often a number is known."""
         # A copy: another thread may change the record meanwhile.
-        self._rows.extend(name for name in list(record) if name not in self.statistics.features)
+        names, features = list(record), self.statistics.features
+        if not features.keys() >= set(names):
+            self._rows.extend(name for name in names if name not in features)
         if self.max_categories is not None and self._rows.size > self.max_categories:
             n_kept = int(KEPT_SHARE * self.max_categories)
             kept = self.statistics.most_often_known(n_kept, self._rows.index)

@@ -81,24 +81,21 @@ class AutoRanker:
         sparse = self.members["sparse"].n_features if "sparse" in self.members else 0
         return max(dense, default=0), sparse
 
-    def _parts(self, example: Example) -> list[tuple[typing.Any, typing.Any]]:
-        """Return the members, and what each sees of an example."""
-        return [
-            (member, example[1] if name == "sparse" else example[0])
-            for name, member in self.members.items()
-        ]
-
     def score(self, example: Example) -> float:
-        return self._stack.score([member.score(part) for member, part in self._parts(example)])
+        return self._stack.score(
+            [member.score(example[name == "sparse"]) for name, member in self.members.items()]
+        )
 
     def learn(self, example: Example, positive: bool, weight: float) -> float:
-        scores = [member.learn(part, positive, weight) for member, part in self._parts(example)]
+        scores = [
+            member.learn(example[name == "sparse"], positive, weight)
+            for name, member in self.members.items()
+        ]
         score = self._stack.score(scores)
-        self._judge.compare(
-            np.array([*scores, score]), positive, weight, self._totals[not positive]
-        )
+        all_scores = np.array([*scores, score])
+        self._judge.compare(all_scores, positive, weight, self._totals[not positive])
         self._totals[positive] += weight
-        self._stack.learn(scores, positive, weight)
+        self._stack.learn(all_scores[:-1], positive, weight)
         return score
 
     def logit(self, score: float, empirical: bool) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import typing
 from collections.abc import Sequence
 
 import numpy as np
 
+from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.mixture.constants import (
@@ -47,13 +49,14 @@ class Stack:
     Examples
     --------
     >>> import random
+    >>> import numpy as np
     >>> from river_oauc.rankers.stack import Stack
 
     >>> stack, rng = Stack([1.0, 1.0]), random.Random(1)
     >>> for _ in range(1_000):
     ...     positive = rng.random() < 0.1
     ...     good, noise = rng.gauss(2.0 * positive, 1.0), rng.gauss(0.0, 1.0)
-    ...     stack.learn([good, noise], positive, 1.0)
+    ...     stack.learn(np.array([good, noise]), positive, 1.0)
     >>> stack.weights.round(2).tolist()
     [1.63, 0.09, -1.29]
 
@@ -71,27 +74,20 @@ class Stack:
 
     def score(self, scores: Sequence[float]) -> float:
         """Return the score of an example that the experts give these scores."""
-        return float(self.weights[:-1].dot(scores))
+        weights: list[float] = self.weights[:-1].tolist()
+        return sum(map(operator.mul, weights, scores), 0.0)
 
-    def learn(self, scores: Sequence[float], positive: bool, weight: float) -> None:
+    def learn(self, scores: FloatArray, positive: bool, weight: float) -> None:
         """Learn from an example of this weight that the experts gave these scores."""
-        kept = 1.0 - 1.0 / STACK_MEMORY
-        class_weights = kept * self.class_weights
-        class_weights[int(positive)] += weight
-        weight = min(weight, MAX_STACK_WEIGHT)
-        weight *= float(class_weights.min() / class_weights[int(positive)])
-        u = np.append(np.clip(scores, -MAX_STACK_SCORE, MAX_STACK_SCORE), 1.0)
-        logit = float(self.weights.dot(u))
-        p = sigmoid(logit)
-        variance = max(p * (1.0 - p), SMALLEST_STACK_VARIANCE)
-        information = kept * self._information + (weight * variance) * (u[:, None] * u)
-        vector = kept * self._vector + weight * (variance * logit + positive - p) * u
-        self._set(information, vector, class_weights)
+        self._set(
+            *stack_step(
+                self._information, self._vector, self.class_weights, self.weights,
+                scores, positive, weight,
+            )
+        )  # fmt: skip
 
     def _set(self, information: FloatArray, vector: FloatArray, class_weights: FloatArray) -> None:
-        weights = np.linalg.solve(
-            np.diag(self._precision) + information, self._precision * self._prior + vector
-        )
+        weights = solve_stack(information, vector, self._precision, self._prior)
         self._information, self._vector, self.class_weights, self.weights = (
             information, vector, class_weights, weights,
         )  # fmt: skip
@@ -124,3 +120,40 @@ class Stack:
         )
         reader.finish()
         return stack
+
+
+@accelerated
+def stack_step(
+    information: FloatArray,
+    vector: FloatArray,
+    class_weights: FloatArray,
+    weights: FloatArray,
+    scores: FloatArray,
+    positive: bool,
+    weight: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the first three arguments after an example of this weight and these scores."""
+    kept = 1.0 - 1.0 / STACK_MEMORY
+    class_weights = kept * class_weights
+    class_weights[int(positive)] += weight
+    weight = min(weight, MAX_STACK_WEIGHT)
+    weight *= float(class_weights.min() / class_weights[int(positive)])
+    u = np.append(np.clip(scores, -MAX_STACK_SCORE, MAX_STACK_SCORE), 1.0)
+    logit = float(weights.dot(u))
+    p = sigmoid(logit)
+    variance = max(p * (1.0 - p), SMALLEST_STACK_VARIANCE)
+    return (
+        kept * information + (weight * variance) * (u[:, None] * u),
+        kept * vector + weight * (variance * logit + positive - p) * u,
+        class_weights,
+    )
+
+
+@accelerated
+def solve_stack(
+    information: FloatArray, vector: FloatArray, precision: FloatArray, prior: FloatArray
+) -> FloatArray:
+    """Return the weights (Λ + A)⁻¹ (Λ β₀ + b)."""
+    return np.asarray(
+        np.linalg.solve(np.diag(precision) + information, precision * prior + vector), dtype=float
+    )

@@ -85,7 +85,8 @@ class Judge:
         win = None
         others = self._recent[not positive].rows
         if len(others):
-            weights = [(1.0 - 1.0 / JUDGE_MEMORY) * weight for weight in self._weights]
+            kept, (negatives, positives) = 1.0 - 1.0 / JUDGE_MEMORY, self._weights
+            weights = [kept * negatives, kept * positives]
             weights[positive] += w
             # Over the whole stream all pairs count alike.
             n_pairs = self._n_pairs + w * n_other
