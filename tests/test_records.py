@@ -358,6 +358,9 @@ def test_a_merged_feature_is_known_as_often_as_in_one_pass(cls: type[OnlineAUCCl
         rarely.learn_one({"b": 1.0, **({"a": i + 0.5} if i % 4 == 3 else {})}, i % 3 == 0)
     for merged in (often + rarely, rarely + often):
         assert merged._encoder.statistics.features["a"].n_known == 40
+    # Nothing is counted twice when the sum is merged again.
+    for merged in ((often + rarely) + (rarely + often), rarely + (rarely + often) + often):
+        assert merged._encoder.statistics.features["a"].n_known == 80
 
 
 @each_learner

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.arrays import BoolArray, FloatArray
 from benchmarks.journal import Journal
-from benchmarks.records import retrained
+from benchmarks.records.retrained import RETRAINED, Scores, is_installed, scores_of
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
 from benchmarks.streams.progress import auc, follow
 from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
@@ -32,8 +32,6 @@ DEFAULT_OUT = pathlib.Path("river-oauc-records")
 # sms_spam is one column of text.
 _NOT_AVERAGED = ("kdd99_10", "sms_spam")
 
-Scores = tuple[FloatArray, BoolArray, float]
-
 
 def _progressive(make: Callable[[], Any]) -> Callable[[Sequence[Example]], Scores]:
     return lambda examples: follow(make(), examples)
@@ -43,7 +41,7 @@ _MODELS: dict[str, Callable[[Sequence[Example]], Scores]] = {
     "AutoOAUC": _progressive(functools.partial(AutoOAUC, seed=1)),
     "OTAUC": _progressive(lambda: OTAUC(seed=0)),
     "SparseOAUCM": _progressive(SparseOAUCM),
-    "LightGBM": retrained.scores_of_lightgbm,
+    **{name: functools.partial(scores_of, name) for name in RETRAINED},
 }
 
 
@@ -67,9 +65,9 @@ class Outcome(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.description = (
-        "Run our learners on raw records: each is predicted, then learned. Beside them LightGBM is "
-        "retrained on the whole past as the stream grows. Finished runs are kept in a file: after "
-        "an interrupt, the same command continues."
+        "Run our learners on raw records: each is predicted, then learned. Beside them LightGBM "
+        "and CatBoost are retrained on the whole past as the stream grows. Finished runs are kept "
+        "in a file: after an interrupt, the same command continues."
     )
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"(default: all) {', '.join(SETS)}")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help=", ".join(_MODELS))
@@ -89,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the missing runs, print the table, and write it."""
     names = known_names("set", args.sets or None, SETS)
     models = known_names("model", args.models, _MODELS)
-    if not args.models and not retrained.IS_INSTALLED:
-        models.remove("LightGBM")
+    if not args.models:
+        models = [name for name in models if name not in RETRAINED or is_installed(name)]
     args.out.mkdir(parents=True, exist_ok=True)
     cells = [Cell(name, args.limit, model) for name in names for model in models]
     with Journal(args.out / "records.jsonl", Cell, Outcome) as results:

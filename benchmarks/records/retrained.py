@@ -6,7 +6,7 @@ import datetime
 import importlib.util
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,35 +16,70 @@ from benchmarks.streams.progress import auc
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.models import Example
 
-__all__ = ["IS_INSTALLED", "scores_of_lightgbm"]
+__all__ = ["RETRAINED", "Scores", "is_installed", "scores_of"]
 
-IS_INSTALLED = importlib.util.find_spec("lightgbm") is not None
+Scores = tuple[FloatArray, BoolArray, float]
 
 # The model is retrained whenever the stream has grown by this share, and by that many examples. The
 # first model needs both classes.
 GROWTH, MIN_GROWTH, FIRST = 0.15, 500, 300
 
 
-def scores_of_lightgbm(examples: Sequence[Example]) -> tuple[FloatArray, BoolArray, float]:
+def _fit_lightgbm(frame: Any, labels: BoolArray) -> Callable[[Any], FloatArray]:
+    import lightgbm
+
+    model = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1, random_state=0)
+    model.fit(frame, labels)
+    return lambda rows: np.asarray(model.predict_proba(rows, raw_score=True))
+
+
+def _fit_catboost(frame: Any, labels: BoolArray) -> Callable[[Any], FloatArray]:
+    import catboost
+
+    model = catboost.CatBoostClassifier(
+        verbose=0, thread_count=1, random_seed=0, allow_writing_files=False
+    )
+    categories = [name for name in frame if frame[name].dtype == "category"]
+    # CatBoost takes no missing categories.
+    known = {name: frame[name].cat.add_categories("missing") for name in categories}
+    filled = {name: column.fillna("missing").astype(str) for name, column in known.items()}
+    model.fit(frame.assign(**filled), labels, cat_features=categories)
+    return lambda rows: model.predict(
+        rows.assign(**{name: rows[name].astype(object).fillna("missing") for name in categories}),
+        prediction_type="RawFormulaVal",
+    )
+
+
+# How a model is trained, by its name. It returns the function that scores.
+RETRAINED = {"LightGBM": _fit_lightgbm, "CatBoost": _fit_catboost}
+
+
+def is_installed(name: str) -> bool:
+    """Return whether a library is there."""
+    return importlib.util.find_spec(name.lower()) is not None
+
+
+def scores_of(name: str, examples: Sequence[Example]) -> Scores:
     """Return the scores before learning, the labels, and the CPU seconds of training and scoring.
 
     Until the first model the score is the running log prior odds. Times are left out, or are hour
     and weekday: whichever has the higher AUC in the end.
     """
-    if not IS_INSTALLED:
-        raise UserError("LightGBM is not installed: pip install lightgbm")
+    if not is_installed(name):
+        raise UserError(f"{name} is not installed: pip install {name.lower()}")
     labels = np.array([y for _, y in examples], dtype=bool)
     frames = [_frame(examples, with_times) for with_times in (False, True)]
     if list(frames[0]) == list(frames[1]):
         frames.pop()
-    runs = [_progressive_scores(frame, labels) for frame in frames]
+    runs = [progressive_scores(RETRAINED[name], frame, labels) for frame in frames]
     scores, seconds = max(runs, key=lambda run: auc(run[0], labels))
     return scores, labels, seconds
 
 
-def _progressive_scores(frame: Any, labels: BoolArray) -> tuple[FloatArray, float]:
-    import lightgbm
-
+def progressive_scores(
+    fit: Callable[[Any, BoolArray], Callable[[Any], FloatArray]], frame: Any, labels: BoolArray
+) -> tuple[FloatArray, float]:
+    """Return the scores before learning, and the CPU seconds."""
     scores = _log_prior_odds(labels)
     started = time.process_time()
     start = FIRST
@@ -52,9 +87,8 @@ def _progressive_scores(frame: Any, labels: BoolArray) -> tuple[FloatArray, floa
         start += 1
     while start < len(labels):
         stop = start + max(MIN_GROWTH, math.ceil(GROWTH * start))
-        model = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1, random_state=0)
-        model.fit(frame[:start], labels[:start])
-        scores[start:stop] = model.predict_proba(frame[start:stop], raw_score=True)
+        score = fit(frame[:start], labels[:start])
+        scores[start:stop] = score(frame[start:stop])
         start = stop
     return scores, time.process_time() - started
 

@@ -240,6 +240,7 @@ class Statistics:
             if mine is not theirs:
                 _merge_features(mine, theirs)
         self._n_known = n_known.sum(axis=0)
+        self._n_known[[index[name] for name in self.features if name in index]] = 0
         negative, positive = (a + b for a, b in zip(self._weights, other._weights, strict=True))
         self._set(self.n_seen + other.n_seen, negative, positive)
         self._stay_within_limit()
