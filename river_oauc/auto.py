@@ -40,10 +40,12 @@ class AutoOAUC(OnlineAUCClassifier):
 
     Linear and kernel scores are mixed by how well they have ranked about the last 2,000 examples.
     When their win rate of the last hundred falls by a tenth, a younger generation of them starts
-    beside the older one, and after 2,000 examples the worse one goes. The score is a weighted sum
-    of mixture, trees and sparse score. The weights are those of a logistic regression of the label
-    on the scores that examples got before they were learned. In it both classes count alike, and
-    about the last 5,000 examples count.
+    beside the older one, and after 2,000 examples the worse one goes. `drift_detected` tells when
+    the younger one is clearly ahead.
+
+    The score is a weighted sum of mixture, trees and sparse score. The weights are those of a
+    logistic regression of the label on the scores that examples got before they were learned. In
+    it both classes count alike, and about the last 5,000 examples count.
 
     All experts but the sparse one see numbers: a category stands for its log odds, see
     `preprocessing.RecordEncoder`. A feature is a number for them once it has been known in five
@@ -185,6 +187,22 @@ class AutoOAUC(OnlineAUCClassifier):
         """
         with self._lock:
             return self._ranker.experts
+
+    @property
+    def drift_detected(self) -> bool:
+        """Whether the last `learn_one` has shown that the stream has changed.
+
+        It is True once per change, when experts that started anew rank clearly better than those
+        that know the past. Only linear and kernel experts notice it.
+        """
+        mixture = self._ranker.mixture
+        return mixture is not None and mixture.drift_detected
+
+    @property
+    def n_drifts_detected(self) -> int:
+        """How often `drift_detected` has been True."""
+        mixture = self._ranker.mixture
+        return 0 if mixture is None else mixture.n_drifts_detected
 
     def explain_one(self, x: Record) -> dict[base.typing.FeatureName, float]:
         """Return by how much each feature moves the score of `x`.

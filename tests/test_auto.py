@@ -83,13 +83,16 @@ def test_merged_scores_are_those_recorded(kind: str, stream: str) -> None:
 )
 def test_a_trial_from_its_beginning_to_its_end(stream: Callable[..., Any], survivor: str) -> None:
     """The younger generation wins after a change, and the older one after a false alarm."""
-    model, counts, scores = AutoOAUC(("linear",)), [], {}
+    model, counts, scores, alarms = AutoOAUC(("linear",)), [], {}, []
     probe = {"x0": 1.0, "x1": 1.0, "x2": 1.0, "x3": 1.0}
     for x, y, _ in stream():
         before = {e["expert"]: e["auc"] for e in model.expert_shares}
         score = model.score_one(probe)
         model.learn_one(x, y)
         counts.append(n_generations(model))
+        if model.drift_detected:
+            alarms.append(len(counts))
+        assert model.n_drifts_detected == len(alarms)
         if counts[-1] < (counts[-2] if len(counts) > 1 else 1):
             # The survivor's AUC goes on, and the score does not jump.
             for expert in model.expert_shares:
@@ -100,6 +103,18 @@ def test_a_trial_from_its_beginning_to_its_end(stream: Callable[..., Any], survi
     assert 600 < begin < 720
     assert counts[begin:] == [2] * TRIAL_LENGTH + [1] * (len(counts) - begin - TRIAL_LENGTH)
     assert len(scores) == 1
+    # A change is reported once, during the trial.
+    assert len(alarms) == (1 if survivor else 0)
+    assert all(begin + 100 <= alarm < begin + 200 for alarm in alarms)
+
+
+def test_drift_counts_add_up_and_need_linear_or_kernel_experts() -> None:
+    model = learn(AutoOAUC(("linear",)), change())
+    merged = model + pickle.loads(pickle.dumps(model))
+    assert (merged.n_drifts_detected, merged.drift_detected) == (2, False)
+    assert pickle.loads(pickle.dumps(merged)).n_drifts_detected == 2
+    blind = learn(AutoOAUC(("sparse",)), change())
+    assert (blind.n_drifts_detected, blind.drift_detected) == (0, False)
 
 
 def test_a_second_change_is_noticed_again() -> None:

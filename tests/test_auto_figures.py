@@ -66,6 +66,29 @@ def test_a_replaced_concept_is_learned_as_by_a_new_model(cls):
     assert max(gaps) < 0.015
 
 
+@pytest.mark.parametrize("turns", [False, True], ids=["stationary", "reversed"])
+def test_drift_is_reported_when_there_is_one(turns):
+    """A linear concept of AUC 0.9, 2 % positives, whose sign is reversed or not at 50,000."""
+    n_right, delays = 0, []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, w = rng.normal(size=(100_000, 10)), rng.normal(size=10)
+        scores = X @ w / np.linalg.norm(w) + 1.15 * rng.normal(size=len(X))
+        y = scores > np.quantile(scores, 0.98)
+        if turns:
+            X[50_000:] *= -1.0
+        model, alarms = AutoOAUC(("linear",)), []
+        for i, (x, label) in enumerate(as_dicts(X, y)):
+            model.learn_one(x, label)
+            if model.drift_detected:
+                alarms.append(i)
+        in_time = [alarm for alarm in alarms if turns and 50_000 <= alarm < 52_000]
+        n_right += bool(in_time) if turns else not alarms
+        delays += [alarm - 50_000 for alarm in in_time[:1]]
+    print(f"\nright in {n_right} of 20; delays {sorted(delays)}")
+    assert n_right >= 19
+
+
 def thinned(generator, n, seed):
     """The first examples of a generator, of whose positives a fifth stays."""
     rng = random.Random(seed)

@@ -8,9 +8,11 @@ import numpy as np
 
 from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.mixture.constants import (
+    CONFIRMED_SHARE,
     DROP_MEMORY,
     LARGEST_DROP,
     MIN_COMPARED_OF_EACH,
+    MIN_COMPARED_TO_CONFIRM,
     TRIAL_LENGTH,
     TRIAL_MEMORY,
 )
@@ -76,10 +78,13 @@ class Trial:
     ----------
     shares
         The shares of the two in the score.
+    confirmed
+        Whether the younger one has been clearly ahead, so that the stream has changed.
 
     """
 
     def __init__(self) -> None:
+        self.confirmed = False
         self._n_left = TRIAL_LENGTH
         self._win_rates: FloatArray = np.zeros(2)
         self._n_compared = 0.0
@@ -94,6 +99,8 @@ class Trial:
             self._win_rates = self._win_rates + w / n_compared * gaps
             self._n_compared = n_compared
             self.shares = shares_of(self._win_rates, n_compared)
+            if n_compared >= MIN_COMPARED_TO_CONFIRM and self.shares[1] > CONFIRMED_SHARE:
+                self.confirmed = True
         self._n_left -= 1
 
     @property
@@ -109,6 +116,7 @@ class Trial:
     def get_state(self) -> State:
         """Return a copy of the state."""
         return {
+            "confirmed": self.confirmed,
             "n_left": self._n_left,
             "win_rates": self._win_rates.copy(),
             "n_compared": self._n_compared,
@@ -118,6 +126,7 @@ class Trial:
     def from_state(cls, reader: StateReader) -> typing.Self:
         """Return the trial with this state."""
         trial = cls()
+        trial.confirmed = reader.flag("confirmed")
         trial._n_left = reader.count("n_left", maximum=TRIAL_LENGTH)
         trial._win_rates = reader.array("win_rates", 2)
         trial._n_compared = reader.number("n_compared", minimum=0.0)

@@ -116,6 +116,11 @@ N_REPLAYED = 100
 TRIAL_LENGTH = 2000
 TRIAL_MEMORY = 300
 
+# A change is reported when the younger generation has this share, after this many comparisons. On
+# a stationary stream the older one, which has seen more, is ahead.
+CONFIRMED_SHARE = 0.75
+MIN_COMPARED_TO_CONFIRM = 100
+
 # Stack -------------------------------------------------------------------------------------------
 
 # The weights of the scores before the first example. The mixture ranks well from the start, and its

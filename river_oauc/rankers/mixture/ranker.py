@@ -36,9 +36,19 @@ class MixtureRanker:
     with_kernels
         Whether there are kernel experts.
 
+    Attributes
+    ----------
+    drift_detected
+        Whether it has turned out with the last example that the stream has changed: the ranking had
+        broken, and now the younger generation is clearly ahead.
+    n_drifts_detected
+        How often that has happened.
+
     """
 
     def __init__(self, with_kernels: bool) -> None:
+        self.drift_detected = False
+        self.n_drifts_detected = 0
         self._with_kernels = with_kernels
         # Whether a younger generation may start.
         self._follows_change = True
@@ -119,10 +129,15 @@ class MixtureRanker:
 
     def _follow_change(self, wins: Sequence[float | None], positive: bool, weight: float) -> None:
         """Start or end a trial, now that the generations have ranked an example like this."""
-        if self._trial is not None:
-            self._trial.update(wins, weight)
-            if self._trial.over:
-                self._keep(self._trial.winner)
+        self.drift_detected = False
+        trial = self._trial
+        if trial is not None:
+            was_confirmed = trial.confirmed
+            trial.update(wins, weight)
+            if trial.confirmed and not was_confirmed:
+                self.drift_detected, self.n_drifts_detected = True, self.n_drifts_detected + 1
+            if trial.over:
+                self._keep(trial.winner)
         elif wins[0] is not None and self._detector.update(wins[0], positive):
             if self._follows_change:
                 self._start_trial()
@@ -155,6 +170,8 @@ class MixtureRanker:
             self._generations = [theirs]
         elif theirs.has_learned:
             mine.merge(theirs)
+        self.drift_detected = False
+        self.n_drifts_detected += other.n_drifts_detected
         self._detector.merge(other._detector)
         self._latest.merge(other._latest)
 
@@ -184,6 +201,8 @@ class MixtureRanker:
     def get_state(self) -> State:
         return {
             "n_features": self.n_features,
+            "drift_detected": self.drift_detected,
+            "n_drifts_detected": self.n_drifts_detected,
             "follows_change": self._follows_change,
             "generations": [generation.get_state() for generation in self._generations],
             # One, if there are two generations.
@@ -194,6 +213,8 @@ class MixtureRanker:
 
     def set_state(self, reader: StateReader) -> None:
         size = reader.count("n_features", minimum=1)
+        self.drift_detected = reader.flag("drift_detected")
+        self.n_drifts_detected = reader.count("n_drifts_detected")
         self._follows_change = reader.flag("follows_change")
         trials = [Trial.from_state(each) for each in reader.readers("trials")]
         if len(trials) > 1:
