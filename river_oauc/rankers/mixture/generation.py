@@ -90,10 +90,6 @@ class Generation:
     def size(self) -> int:
         return len(self.units.mean)
 
-    @property
-    def has_learned(self) -> bool:
-        return self._n_seen > 0
-
     def score(self, x: FloatArray) -> float:
         """Return the score of an example, in which NaN stands for unknown."""
         scores, _, _ = self._expert_scores(self.units.standardize(x))
@@ -198,7 +194,27 @@ class Generation:
         if self._kernels is not None and len(negative) and len(positive):
             self._kernels.prepare(negative, positive, units)
 
-    def merge(self, other: Generation) -> None:
+    def merged(self, other: Generation) -> Generation:
+        """Return one of the two, with what both have learned from parts of a stream.
+
+        If one of them still has all of its examples, the other one learns them as if they came
+        now. Otherwise what they have learned is added up.
+        """
+        shorter, longer = sorted((self, other), key=lambda each: each._n_seen)
+        examples = shorter._all_examples()
+        if examples is None or longer.units.fixed:
+            self._add(other)
+            return self
+        for x, positive, w in examples:
+            longer.learn(x, positive, w)
+        return longer
+
+    def _all_examples(self) -> list[tuple[FloatArray, bool, float]] | None:
+        """Return all examples so far, or None if some are not stored any more."""
+        examples = [] if self._kernels is None else self._kernels.candidates()
+        return examples if len(examples) == self._n_seen else None
+
+    def _add(self, other: Generation) -> None:
         """Add what another generation has learned from another part of the stream.
 
         In the same units and with the same landmarks, all class moments add up, so the ridge

@@ -70,6 +70,17 @@ class KernelExperts:
             for classes, row in zip(self._fit.moments, similarities, strict=True):
                 classes[positive].update(row, w)
 
+    def candidates(self) -> list[tuple[FloatArray, bool, float]]:
+        """Return the stored examples, their labels and importance, with the classes interleaved."""
+        ages, examples = [], []
+        for positive, recent in enumerate(self._candidates):
+            rows, importance = recent.oldest_first()
+            ages += [(i + 0.5) / len(rows) for i in range(len(rows))]
+            examples += [
+                (x, bool(positive), w) for x, (w,) in zip(rows, importance.tolist(), strict=True)
+            ]
+        return [examples[i] for i in np.argsort(ages, kind="stable").tolist()]
+
     def choose_landmarks(self, n_seen: int, units: Units) -> bool:
         """Choose the landmarks anew if it is time to, and return whether it was."""
         if not self._next_choice or n_seen < self._next_choice:

@@ -166,10 +166,7 @@ class MixtureRanker:
         self._end_trial()
         other._end_trial()
         (mine,), (theirs,) = self._generations, other._generations
-        if not mine.has_learned:
-            self._generations = [theirs]
-        elif theirs.has_learned:
-            mine.merge(theirs)
+        self._generations = [mine.merged(theirs)]
         self.drift_detected = False
         self.n_drifts_detected += other.n_drifts_detected
         self._detector.merge(other._detector)
