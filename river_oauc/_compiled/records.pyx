@@ -7,9 +7,11 @@ nothing, if a record has anything else or is to be refused.
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport NAN, copysign, exp, fabs, floor, fmax, frexp, isnan, ldexp, log, log1p
+from libc.string cimport memcpy
 cimport numpy as cnp
 
 from river_oauc.encoding import features as numpy_twin
@@ -81,6 +83,26 @@ cdef class Counts:
         return _softplus(-sign * all_time) - _softplus(-sign * recent)
 
 
+cdef enum:
+    _N_SLOTS = 32
+
+
+cdef class _SizeRows:
+    """The rows of some sizes of a number, to find them without making and hashing their names.
+
+    They hold for one index, in which a name never changes its row.
+    """
+
+    cdef dict index
+    cdef double[_N_SLOTS] sizes
+    cdef Py_ssize_t[_N_SLOTS] rows
+
+    def __cinit__(self, dict index):
+        self.index = index
+        for slot in range(_N_SLOTS):
+            self.sizes[slot] = NAN
+
+
 cdef class Feature:
     """The statistics of a feature."""
 
@@ -89,6 +111,7 @@ cdef class Feature:
     cdef public dict categories
     cdef public double recent_gain
     cdef Py_ssize_t as_number, as_odds, as_recent, as_missing
+    cdef _SizeRows size_rows
 
     def __init__(self):
         self.categories = {}
@@ -300,53 +323,66 @@ def encode_record(
 cdef class _Entries:
     """The rows and values of a sparse example in the making."""
 
-    cdef cnp.ndarray rows, values
-    cdef cnp.int64_t* row
-    cdef double* value
+    cdef cnp.int64_t* rows
+    cdef double* values
     cdef cnp.npy_intp capacity, n
+    # The names that have no row.
+    cdef list unknown
 
-    def __cinit__(self, cnp.npy_intp capacity):
-        self.rows = cnp.PyArray_EMPTY(1, &capacity, cnp.NPY_INT64, 0)
-        self.values = cnp.PyArray_EMPTY(1, &capacity, cnp.NPY_DOUBLE, 0)
-        self.row = <cnp.int64_t*>cnp.PyArray_DATA(self.rows)
-        self.value = <double*>cnp.PyArray_DATA(self.values)
-        self.capacity = capacity
+    def __cinit__(self, Py_ssize_t capacity):
+        self.rows = <cnp.int64_t*>PyMem_Malloc(capacity * sizeof(cnp.int64_t))
+        self.values = <double*>PyMem_Malloc(capacity * sizeof(double))
+        if self.rows is NULL or self.values is NULL:
+            raise MemoryError
+        self.capacity, self.unknown = capacity, []
 
-    cdef bint add(self, dict index, object name, double value, bint learning) except -1:
-        """Add an entry; return whether that was possible, or can be left out."""
+    def __dealloc__(self):
+        PyMem_Free(self.rows)
+        PyMem_Free(self.values)
+
+    cdef inline Py_ssize_t look_up(self, dict index, object name) except -2:
+        """Return the row of a name, or -1 if it has none."""
         cdef Py_ssize_t row = _position(index, name)
         if row < 0:
-            return not learning
-        if self.n == self.capacity:
-            return False
-        self.row[self.n] = row
-        self.value[self.n] = value
-        self.n += 1
-        return True
+            self.unknown.append(name)
+        return row
+
+    cdef inline void add(self, Py_ssize_t row, double value) noexcept:
+        """Add an entry, if it has a row."""
+        # A record that another thread makes longer may have too many.
+        if 0 <= row and self.n < self.capacity:
+            self.rows[self.n], self.values[self.n] = row, value
+            self.n += 1
+
+    cdef tuple example(self):
+        rows = cnp.PyArray_EMPTY(1, &self.n, cnp.NPY_INT64, 0)
+        values = cnp.PyArray_EMPTY(1, &self.n, cnp.NPY_DOUBLE, 0)
+        memcpy(cnp.PyArray_DATA(rows), self.rows, self.n * sizeof(cnp.int64_t))
+        memcpy(cnp.PyArray_DATA(values), self.values, self.n * sizeof(double))
+        return rows, values
 
 
 # The most entries that a value has: number, size, category and log odds.
 cdef int _MOST_ENTRIES = 4
 
 
-def encode_sparse(
-    object record, dict features not None, dict index not None, bint learning,
-    prior,
-):
-    """Return rows and values of a record: the twin of `SparseEncoder._entries`."""
+def encode_sparse(object record, dict features not None, dict index not None, prior):
+    """Return rows and values of what is known in a record, and the names that are not.
+
+    The twin of `SparseEncoder._encode`.
+    """
     if type(record) is not dict:
         return None
     cdef Prior read = _read_prior(prior)
     cdef _Entries entries = _Entries(_MOST_ENTRIES * len(<dict>record))
-    cdef Py_ssize_t cursor = 0
+    cdef Py_ssize_t cursor = 0, row
     cdef PyObject *key
     cdef PyObject *item
     cdef PyObject *found
     cdef object name, value, category
     cdef Feature feature
     cdef Counts counts
-    cdef double number, odds, mantissa
-    cdef int exponent
+    cdef double number, odds
     cdef Kind kind
     while PyDict_Next(record, &cursor, &key, &item):
         name, value = <object>key, <object>item
@@ -358,39 +394,52 @@ def encode_sparse(
         found = PyDict_GetItemWithError(features, name)
         feature = <Feature?>found if found is not NULL else None
         if kind == NUMBER:
-            if number != 0.0 and not entries.add(index, name, number, learning):
-                return None
+            if number != 0.0:
+                entries.add(entries.look_up(index, name), number)
         elif feature is None or not feature.counts_as_category():
             if feature is not None and feature.consists_of_texts():
                 return None
-            if not entries.add(index, (name, value), 1.0, learning):
-                return None
+            entries.add(entries.look_up(index, (name, value)), 1.0)
         if feature is None:
             continue
         if feature.has_fractions and kind == NUMBER:
-            mantissa = frexp(number, &exponent)
-            if number != 0.0:
-                mantissa = copysign(0.75 if fabs(mantissa) >= 0.75 else 0.5, mantissa)
-            name_of_size = (name, "from", ldexp(mantissa, exponent))
-            if not entries.add(index, name_of_size, 1.0, learning):
-                return None
+            entries.add(_row_of_size(entries, feature, index, name, number), 1.0)
         if not feature.counts_as_category():
             continue
         category = _category_of(value, kind, number)
         if category is None:
             continue
-        if not entries.add(index, (name, category), 1.0, learning):
-            return None
+        entries.add(entries.look_up(index, (name, category)), 1.0)
         if len(feature.categories) > _FEW_CATEGORIES:
             counts = feature.look_up(category)
             odds = 0.0
             if counts is not None:
                 odds = _log_odds(counts.negative, counts.positive, &read)
-            if odds != 0.0 and not entries.add(index, (name, "has", "log odds"), odds, learning):
-                return None
-    if entries.n == entries.capacity:
-        return entries.rows, entries.values
-    return entries.rows[: entries.n], entries.values[: entries.n]
+            if odds != 0.0:
+                entries.add(entries.look_up(index, (name, "has", "log odds")), odds)
+    return entries.example(), entries.unknown
+
+
+cdef Py_ssize_t _row_of_size(
+    _Entries entries, Feature feature, dict index, object name, double number
+) except -2:
+    """Return the row of all numbers of about this size, or -1 if it has none."""
+    cdef int exponent
+    cdef double mantissa = frexp(number, &exponent)
+    if number != 0.0:
+        mantissa = copysign(0.75 if fabs(mantissa) >= 0.75 else 0.5, mantissa)
+    cdef double size = ldexp(mantissa, exponent)
+    if feature.size_rows is None or feature.size_rows.index is not index:
+        feature.size_rows = _SizeRows(index)
+    cdef _SizeRows known = feature.size_rows
+    # Neighbouring sizes have slots of their own.
+    cdef int slot = (4 * exponent + 2 * (fabs(mantissa) > 0.5) + (mantissa < 0.0)) & (_N_SLOTS - 1)
+    if known.sizes[slot] != size:
+        row = entries.look_up(index, (name, "from", size))
+        if row < 0:
+            return row
+        known.sizes[slot], known.rows[slot] = size, row
+    return known.rows[slot]
 
 
 def learn_record(

@@ -159,7 +159,7 @@ class AutoEncoder:
         )
 
     def names_in(self, record: Record) -> Collection[Name]:
-        """Return the names of the rows of a record."""
+        """Return the names of the rows of a record that are not known yet."""
         return self._rows.names_in(record)
 
     def read(self, record: Record) -> RecordRows:

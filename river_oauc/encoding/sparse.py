@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 from river import base
@@ -95,35 +95,32 @@ class SparseEncoder:
 
         A ValueError is raised if a value is refused.
         """
-        example = self._encode_plain(record, learning=True)
-        if example is None:
-            entries = self._entries(read_record(record))
-            if entries.keys() <= self.index.keys():
-                example = self._look_up(entries)
-        return example
+        example, unknown = self._encode(record)
+        return None if unknown else example
 
     def encode_known(self, record: Record) -> SparseExample:
         """Return the example of a record for a prediction, without the names that are unknown."""
-        example = self._encode_plain(record, learning=False)
-        if example is None:
-            entries = self._entries(read_record(record))
-            known = {name: value for name, value in entries.items() if name in self.index}
-            example = self._look_up(known)
-        return example
+        return self._encode(record)[0]
 
-    def _encode_plain(self, record: Record, learning: bool) -> SparseExample | None:
-        """Return the example of a dict of plain values; None if the slow path is needed."""
-        if acceleration.encode_sparse is None:
-            return None
-        features, prior = self.statistics.features, self.statistics.prior
-        example: SparseExample | None = acceleration.encode_sparse(
-            record, features, self.index, learning, prior
-        )
-        return example
+    def names_in(self, record: Record) -> list[Name]:
+        """Return the names of what is not 0 in a record and not known yet."""
+        return self._encode(record)[1]
 
-    def _look_up(self, entries: Mapping[Name, float]) -> SparseExample:
+    def _encode(self, record: Record) -> tuple[SparseExample, list[Name]]:
+        """Return the example of the names that are known, and the names that are not."""
+        if acceleration.encode_sparse is not None:
+            features, prior = self.statistics.features, self.statistics.prior
+            encoded: tuple[SparseExample, list[Name]] | None = acceleration.encode_sparse(
+                record, features, self.index, prior
+            )
+            if encoded is not None:
+                return encoded
+        entries = self._entries(read_record(record))
+        unknown = [name for name in entries if name not in self.index]
+        for name in unknown:
+            del entries[name]
         rows = np.fromiter(map(self.index.__getitem__, entries), np.int64, len(entries))
-        return rows, np.fromiter(entries.values(), float, len(entries))
+        return (rows, np.fromiter(entries.values(), float, len(entries))), unknown
 
     def _entries(self, values: Mapping[Name, Value]) -> dict[Name, float]:
         """Return the names and values of what is not 0."""
@@ -165,10 +162,6 @@ class SparseEncoder:
         for name, entry in zip(known, array.tolist(), strict=True):
             sums[name] = sums.get(name, 0.0) + entry
         return sums
-
-    def names_in(self, record: Record) -> Collection[Name]:
-        """Return the names of what is not 0 in a record."""
-        return self._entries(read_record(record)).keys()
 
     def read(self, record: Record) -> RecordRows:
         """Return a record that is to be learned, as the only row of a data frame."""
