@@ -42,6 +42,17 @@ cdef Prior _read_prior(prior) except *:
     return read
 
 
+cdef Prior _prior_of(tuple class_weights) except *:
+    """Return the prior after examples of these weights: the twin of `Prior.of`."""
+    cdef double negative, positive
+    negative, positive = class_weights
+    cdef Prior prior
+    cdef double total = negative + positive + 1.0
+    prior.negative, prior.positive = (negative + 0.5) / total, (positive + 0.5) / total
+    prior.log_odds = log(prior.positive / prior.negative)
+    return prior
+
+
 cdef inline double _log_odds(double negative, double positive, const Prior* prior) noexcept:
     return log(
         (positive + _SHRINKAGE * prior.positive) / (negative + _SHRINKAGE * prior.negative)
@@ -265,7 +276,7 @@ cdef inline bint _set(double* array, Py_ssize_t size, Py_ssize_t position, doubl
 
 def encode_record(
     object record, dict features not None, dict index not None, cnp.ndarray absent not None,
-    bint learning, prior,
+    bint learning, tuple class_weights not None,
 ):
     """Return the array of a record: the twin of `RecordVectorizer._encode`."""
     if type(record) is not dict:
@@ -275,7 +286,7 @@ def encode_record(
         return None
     cdef double* x = <double*>cnp.PyArray_DATA(array)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(array), cursor = 0
-    cdef Prior read = _read_prior(prior)
+    cdef Prior prior = _prior_of(class_weights)
     cdef PyObject *key
     cdef PyObject *item
     cdef PyObject *found
@@ -308,8 +319,8 @@ def encode_record(
                 counts = feature.look_up(category)
                 odds = recent = 0.0
                 if counts is not None:
-                    odds = _log_odds(counts.negative, counts.positive, &read)
-                    recent = _log_odds(counts.recent_negative, counts.recent_positive, &read)
+                    odds = _log_odds(counts.negative, counts.positive, &prior)
+                    recent = _log_odds(counts.recent_negative, counts.recent_positive, &prior)
         if not (
             _set(x, size, feature.as_number, number)
             and _set(x, size, feature.as_odds, odds)
@@ -366,14 +377,16 @@ cdef class _Entries:
 cdef int _MOST_ENTRIES = 4
 
 
-def encode_sparse(object record, dict features not None, dict index not None, prior):
+def encode_sparse(
+    object record, dict features not None, dict index not None, tuple class_weights not None
+):
     """Return rows and values of what is known in a record, and the names that are not.
 
     The twin of `SparseEncoder._encode`.
     """
     if type(record) is not dict:
         return None
-    cdef Prior read = _read_prior(prior)
+    cdef Prior prior = _prior_of(class_weights)
     cdef _Entries entries = _Entries(_MOST_ENTRIES * len(<dict>record))
     cdef Py_ssize_t cursor = 0, row
     cdef PyObject *key
@@ -414,7 +427,7 @@ def encode_sparse(object record, dict features not None, dict index not None, pr
             counts = feature.look_up(category)
             odds = 0.0
             if counts is not None:
-                odds = _log_odds(counts.negative, counts.positive, &read)
+                odds = _log_odds(counts.negative, counts.positive, &prior)
             if odds != 0.0:
                 entries.add(entries.look_up(index, (name, "has", "log odds")), odds)
     return entries.example(), entries.unknown
@@ -444,12 +457,15 @@ cdef Py_ssize_t _row_of_size(
 
 def learn_record(
     object record, dict features not None, dict index not None,
-    cnp.int64_t[::1] n_known not None, bint positive, double weight, prior,
+    cnp.int64_t[::1] n_known not None, bint positive, double weight, tuple class_weights not None,
 ):
-    """Count the values of a record: the twin of `Statistics._learn`."""
+    """Count the values of a record, and return those that `Statistics._learn` is to count.
+
+    These are values that are not plain, and strings of new features.
+    """
     if type(record) is not dict:
-        return False
-    cdef Prior read = _read_prior(prior)
+        return record
+    cdef Prior prior = _prior_of(class_weights)
     cdef Py_ssize_t cursor = 0, position
     cdef PyObject *key
     cdef PyObject *item
@@ -457,26 +473,25 @@ def learn_record(
     cdef object name, value
     cdef double number
     cdef Kind kind
-    # First, so that nothing has changed if the slow path is needed.
-    while PyDict_Next(record, &cursor, &key, &item):
-        kind = _read(<object>item, &number)
-        if kind == REFUSED or not _is_plain_name(<object>key):
-            return False
-        if kind == CATEGORY and PyDict_GetItemWithError(features, <object>key) is NULL:
-            return False
-    cursor = 0
+    cdef dict rest = None
     while PyDict_Next(record, &cursor, &key, &item):
         name, value = <object>key, <object>item
         kind = _read(value, &number)
-        if kind == UNKNOWN or kind == REFUSED:
+        if kind == UNKNOWN:
             continue
-        found = PyDict_GetItemWithError(features, name)
+        found = NULL
+        if kind != REFUSED and _is_plain_name(name):
+            found = PyDict_GetItemWithError(features, name)
+            if found is NULL and kind == NUMBER:
+                position = _position(index, name)
+                if 0 <= position < n_known.shape[0]:
+                    n_known[position] += 1
+                continue
         if found is not NULL:
             (<Feature?>found).count(
-                number, _category_of(value, kind, number), positive, weight, &read
+                number, _category_of(value, kind, number), positive, weight, &prior
             )
-        elif kind == NUMBER:
-            position = _position(index, name)
-            if 0 <= position < n_known.shape[0]:
-                n_known[position] += 1
-    return True
+        else:
+            rest = {} if rest is None else rest
+            rest[name] = value
+    return rest

@@ -109,9 +109,9 @@ class RecordColumns:
             self.lay_out()
         if acceleration.encode_record is None:
             return None
-        features, prior = self.statistics.features, self.statistics.prior
+        features, class_weights = self.statistics.features, self.statistics.class_weights
         array: FloatArray | None = acceleration.encode_record(
-            record, features, self.columns.index, self._absent, learning, prior
+            record, features, self.columns.index, self._absent, learning, class_weights
         )
         return array
 

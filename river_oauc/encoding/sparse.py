@@ -109,9 +109,9 @@ class SparseEncoder:
     def _encode(self, record: Record) -> tuple[SparseExample, list[Name]]:
         """Return the example of the names that are known, and the names that are not."""
         if acceleration.encode_sparse is not None:
-            features, prior = self.statistics.features, self.statistics.prior
+            statistics = self.statistics
             encoded: tuple[SparseExample, list[Name]] | None = acceleration.encode_sparse(
-                record, features, self.index, prior
+                record, statistics.features, self.index, statistics.class_weights
             )
             if encoded is not None:
                 return encoded

@@ -51,21 +51,22 @@ class Statistics:
         The statistics of features that have been strings, and of numbers that are mostly known.
     n_seen
         The number of examples.
-    prior
-        The shares of the classes among the examples.
+    class_weights
+        The weights of the negatives and of the positives.
 
     """
 
     def __init__(self, max_categories: int | None = None) -> None:
         self.max_categories = max_categories
         self.features: dict[Name, features.Feature] = {}
-        self._set(0, 0.0, 0.0)
+        self.n_seen, self.class_weights = 0, (0.0, 0.0)
         # In how many examples a number without statistics was known, by its position.
         self._n_known: IntArray = np.zeros(1, np.int64)
 
-    def _set(self, n_seen: int, negative: float, positive: float) -> None:
-        self.n_seen, self._weights = n_seen, (negative, positive)
-        self.prior = Prior.of(negative, positive)
+    @property
+    def prior(self) -> Prior:
+        """The shares of the classes among the examples."""
+        return Prior.of(*self.class_weights)
 
     def learn(
         self, record: Record, index: Mapping[Name, int], positive: bool, weight: float
@@ -86,17 +87,19 @@ class Statistics:
         """
         if len(index) > len(self._n_known):
             self._n_known = np.append(self._n_known, np.zeros(len(index), np.int64))
-        prior, (negative_weight, positive_weight) = self.prior, self._weights
-        if positive:
-            positive_weight += weight
-        else:
-            negative_weight += weight
+        before = n_negative, n_positive = self.class_weights
         # First, so that no feature is ever known more often than there were examples.
-        self._set(self.n_seen + 1, negative_weight, positive_weight)
-        if acceleration.learn_record is None or not acceleration.learn_record(
-            record, self.features, index, self._n_known, positive, weight, prior
-        ):
-            self._learn(read_record(record), index, positive, weight, prior)
+        self.n_seen, self.class_weights = (
+            self.n_seen + 1,
+            (n_negative, n_positive + weight) if positive else (n_negative + weight, n_positive),
+        )
+        rest = record
+        if acceleration.learn_record is not None:
+            rest = acceleration.learn_record(
+                record, self.features, index, self._n_known, positive, weight, before
+            )
+        if rest:
+            self._learn(read_record(rest), index, positive, weight, Prior.of(*before))
         self._stay_within_limit()
         if self.n_seen & (self.n_seen - 1) == 0:
             self._choose_features(index)
@@ -208,7 +211,7 @@ class Statistics:
         """Return the same statistics for an encoder that knows the names in these rows only."""
         twin = Statistics(self.max_categories)
         twin.features = self.features
-        twin._set(self.n_seen, *self._weights)
+        twin.n_seen, twin.class_weights = self.n_seen, self.class_weights
         n_known = np.append(self._n_known, np.zeros(len(rows), np.int64))
         twin._n_known = n_known[np.minimum(rows, len(self._n_known))]
         return twin
@@ -241,14 +244,20 @@ class Statistics:
                 _merge_features(mine, theirs)
         self._n_known = n_known.sum(axis=0)
         self._n_known[[index[name] for name in self.features if name in index]] = 0
-        negative, positive = (a + b for a, b in zip(self._weights, other._weights, strict=True))
-        self._set(self.n_seen + other.n_seen, negative, positive)
+        (negative, positive), (other_negative, other_positive) = (
+            self.class_weights,
+            other.class_weights,
+        )
+        self.n_seen, self.class_weights = (
+            self.n_seen + other.n_seen,
+            (negative + other_negative, positive + other_positive),
+        )
         self._stay_within_limit()
         self.review()
 
     def get_state(self) -> State:
         """Return a copy of the state."""
-        negative, positive = self._weights
+        negative, positive = self.class_weights
         return {
             "n_seen": self.n_seen,
             "negative": negative,
@@ -261,7 +270,8 @@ class Statistics:
     def set_state(self, reader: StateReader) -> None:
         """Take over a state, or raise a ValueError if it is damaged."""
         n_seen = reader.count("n_seen")
-        self._set(n_seen, reader.total_weight("negative"), reader.total_weight("positive"))
+        class_weights = reader.total_weight("negative"), reader.total_weight("positive")
+        self.n_seen, self.class_weights = n_seen, class_weights
         self._n_known = reader.integers("n_known", None, maximum=n_seen)
         names = reader.names("names")
         features = [_feature_of(each, n_seen) for each in reader.readers("features", len(names))]
