@@ -6,7 +6,7 @@ nothing, if a record has anything else or is to be refused.
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLong, PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
@@ -220,12 +220,16 @@ cdef class Feature:
         counts.add(positive, weight)
 
 
+cdef long long _MAX_EXACT = 2**53
+
 cdef enum Kind:
     REFUSED, UNKNOWN, NUMBER, CATEGORY
 
 
 cdef Kind _read(object value, double* number) noexcept:
     """Return the kind of a plain value, and set its number."""
+    cdef long long whole
+    cdef int overflow
     number[0] = NAN
     if value is None:
         return UNKNOWN
@@ -236,10 +240,11 @@ cdef Kind _read(object value, double* number) noexcept:
         if isnan(number[0]):
             return UNKNOWN
     elif PyLong_CheckExact(value):
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
         # Longer ones are read exactly by the slow path.
-        if not -(1 << 53) <= value <= 1 << 53:
+        if overflow or not -_MAX_EXACT <= whole <= _MAX_EXACT:
             return REFUSED
-        number[0] = <double>PyLong_AsLongLong(value)
+        number[0] = <double>whole
     elif value is True or value is False:
         number[0] = 1.0 if value is True else 0.0
     else:
@@ -457,7 +462,7 @@ cdef Py_ssize_t _row_of_size(
 
 def learn_record(
     object record, dict features not None, dict index not None,
-    cnp.int64_t[::1] n_known not None, bint positive, double weight, tuple class_weights not None,
+    cnp.ndarray n_known not None, bint positive, double weight, tuple class_weights not None,
 ):
     """Count the values of a record, and return those that `Statistics._learn` is to count.
 
@@ -465,32 +470,34 @@ def learn_record(
     """
     if type(record) is not dict:
         return record
+    if not (cnp.PyArray_TYPE(n_known) == cnp.NPY_INT64 and cnp.PyArray_ISCARRAY(n_known)):
+        raise ValueError("n_known must be an array of integers")
+    cdef cnp.int64_t* n = <cnp.int64_t*>cnp.PyArray_DATA(n_known)
     cdef Prior prior = _prior_of(class_weights)
-    cdef Py_ssize_t cursor = 0, position
+    cdef Py_ssize_t cursor = 0, position, size = cnp.PyArray_SIZE(n_known)
     cdef PyObject *key
     cdef PyObject *item
     cdef PyObject *found
     cdef object name, value
     cdef double number
     cdef Kind kind
+    cdef bint is_plain
     cdef dict rest = None
     while PyDict_Next(record, &cursor, &key, &item):
         name, value = <object>key, <object>item
         kind = _read(value, &number)
         if kind == UNKNOWN:
             continue
-        found = NULL
-        if kind != REFUSED and _is_plain_name(name):
-            found = PyDict_GetItemWithError(features, name)
-            if found is NULL and kind == NUMBER:
-                position = _position(index, name)
-                if 0 <= position < n_known.shape[0]:
-                    n_known[position] += 1
-                continue
+        is_plain = kind != REFUSED and _is_plain_name(name)
+        found = PyDict_GetItemWithError(features, name) if is_plain else NULL
         if found is not NULL:
             (<Feature?>found).count(
                 number, _category_of(value, kind, number), positive, weight, &prior
             )
+        elif is_plain and kind == NUMBER:
+            position = _position(index, name)
+            if 0 <= position < size:
+                n[position] += 1
         else:
             rest = {} if rest is None else rest
             rest[name] = value

@@ -6,7 +6,7 @@ cimport numpy as cnp
 import numpy as np
 
 from river_oauc.rankers import sparse as numpy_twin
-from river_oauc.rankers.calibration import slope
+from river_oauc.rankers import calibration
 
 cnp.import_array()
 
@@ -18,6 +18,9 @@ cdef double _EXAMPLES_PER_UNUSUAL_LEVEL = numpy_twin.EXAMPLES_PER_UNUSUAL_LEVEL
 cdef double _FINEST_UNIT = numpy_twin.FINEST_UNIT
 cdef double _SMALLEST_UNIT = numpy_twin.SMALLEST_UNIT
 cdef double _UNSEEN = numpy_twin.UNSEEN
+cdef double _SMALLEST_DEVIATION = calibration.SMALLEST_DEVIATION
+cdef double _WIDEST = calibration.WIDEST
+cdef double _NARROWEST = calibration.NARROWEST
 
 # More than any machine has memory for; twice as many terms do not overflow an index.
 cdef cnp.int64_t _MAX_ROWS = 2**40
@@ -116,7 +119,7 @@ cdef class SparseRanker:
         if not (self.n[0] and self.n[1]):
             return score
         variance = 0.5 * (self.scatter[0] / self.n[0] + self.scatter[1] / self.n[1])
-        cdef double steepness = slope(self.mean[1] - self.mean[0], variance)
+        cdef double steepness = _slope(self.mean[1] - self.mean[0], variance)
         cdef double logit = steepness * (score - 0.5 * (self.mean[0] + self.mean[1]))
         return logit + log(self.n[1] / self.n[0]) if empirical else logit
 
@@ -233,6 +236,14 @@ cdef inline bint _is_vector(object array, int type_number):
 
 cdef inline double _length_scale(double squared_length) noexcept:
     return 1.0 / sqrt(sqrt(squared_length)) if squared_length else 0.0
+
+
+cdef inline double _slope(double gap, double variance) noexcept:
+    """Return the logits per unit of the score: the twin of `calibration.slope`."""
+    cdef double deviation = fmax(sqrt(variance), fabs(gap) / _WIDEST)
+    if deviation < _SMALLEST_DEVIATION:
+        return 1.0
+    return fmin(fmax(gap / deviation, _NARROWEST), _WIDEST) / deviation
 
 
 cdef inline double _sigmoid(double logit) noexcept:
