@@ -98,18 +98,19 @@ cdef enum:
     _N_SLOTS = 32
 
 
-cdef class _SizeRows:
-    """The rows of some sizes of a number, to find them without making and hashing their names.
+cdef class _NumberRows:
+    """The rows of a number and of some of its sizes, to find them without their names.
 
     They hold for one index, in which a name never changes its row.
     """
 
     cdef dict index
+    cdef Py_ssize_t row
     cdef double[_N_SLOTS] sizes
-    cdef Py_ssize_t[_N_SLOTS] rows
+    cdef Py_ssize_t[_N_SLOTS] size_rows
 
     def __cinit__(self, dict index):
-        self.index = index
+        self.index, self.row = index, -1
         for slot in range(_N_SLOTS):
             self.sizes[slot] = NAN
 
@@ -122,7 +123,7 @@ cdef class Feature:
     cdef public dict categories
     cdef public double recent_gain
     cdef Py_ssize_t as_number, as_odds, as_recent, as_missing
-    cdef _SizeRows size_rows
+    cdef _NumberRows number_rows
 
     def __init__(self):
         self.categories = {}
@@ -168,6 +169,12 @@ cdef class Feature:
     @property
     def is_bursty(self):
         return self.recent_gain > _MIN_GAIN and self.n_strings == self.n_known
+
+    cdef _NumberRows rows_in(self, dict index):
+        """Return the rows that have been found in an index."""
+        if self.number_rows is None or self.number_rows.index is not index:
+            self.number_rows = _NumberRows(index)
+        return self.number_rows
 
     cdef Counts look_up(self, object category):
         """Return the counts of a category, or None."""
@@ -413,7 +420,11 @@ def encode_sparse(
         feature = <Feature?>found if found is not NULL else None
         if kind == NUMBER:
             if number != 0.0:
-                entries.add(entries.look_up(index, name), number)
+                if feature is None:
+                    row = entries.look_up(index, name)
+                else:
+                    row = _row_of_number(entries, feature, index, name)
+                entries.add(row, number)
         elif feature is None or not feature.counts_as_category():
             if feature is not None and feature.consists_of_texts():
                 return None
@@ -438,6 +449,16 @@ def encode_sparse(
     return entries.example(), entries.unknown
 
 
+cdef Py_ssize_t _row_of_number(
+    _Entries entries, Feature feature, dict index, object name
+) except -2:
+    """Return the row of a number, or -1 if it has none."""
+    cdef _NumberRows known = feature.rows_in(index)
+    if known.row < 0:
+        known.row = entries.look_up(index, name)
+    return known.row
+
+
 cdef Py_ssize_t _row_of_size(
     _Entries entries, Feature feature, dict index, object name, double number
 ) except -2:
@@ -447,17 +468,15 @@ cdef Py_ssize_t _row_of_size(
     if number != 0.0:
         mantissa = copysign(0.75 if fabs(mantissa) >= 0.75 else 0.5, mantissa)
     cdef double size = ldexp(mantissa, exponent)
-    if feature.size_rows is None or feature.size_rows.index is not index:
-        feature.size_rows = _SizeRows(index)
-    cdef _SizeRows known = feature.size_rows
+    cdef _NumberRows known = feature.rows_in(index)
     # Neighbouring sizes have slots of their own.
     cdef int slot = (4 * exponent + 2 * (fabs(mantissa) > 0.5) + (mantissa < 0.0)) & (_N_SLOTS - 1)
     if known.sizes[slot] != size:
         row = entries.look_up(index, (name, "from", size))
         if row < 0:
             return row
-        known.sizes[slot], known.rows[slot] = size, row
-    return known.rows[slot]
+        known.sizes[slot], known.size_rows[slot] = size, row
+    return known.size_rows[slot]
 
 
 def learn_record(
