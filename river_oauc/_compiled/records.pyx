@@ -98,19 +98,19 @@ cdef enum:
     _N_SLOTS = 32
 
 
-cdef class _NumberRows:
-    """The rows of a number and of some of its sizes, to find them without their names.
+cdef class _Rows:
+    """The rows of a feature, to find them without their names.
 
     They hold for one index, in which a name never changes its row.
     """
 
     cdef dict index
-    cdef Py_ssize_t row
+    cdef Py_ssize_t number, log_odds
     cdef double[_N_SLOTS] sizes
     cdef Py_ssize_t[_N_SLOTS] size_rows
 
     def __cinit__(self, dict index):
-        self.index, self.row = index, -1
+        self.index, self.number, self.log_odds = index, -1, -1
         for slot in range(_N_SLOTS):
             self.sizes[slot] = NAN
 
@@ -123,7 +123,7 @@ cdef class Feature:
     cdef public dict categories
     cdef public double recent_gain
     cdef Py_ssize_t as_number, as_odds, as_recent, as_missing
-    cdef _NumberRows number_rows
+    cdef public _Rows rows
 
     def __init__(self):
         self.categories = {}
@@ -170,11 +170,11 @@ cdef class Feature:
     def is_bursty(self):
         return self.recent_gain > _MIN_GAIN and self.n_strings == self.n_known
 
-    cdef _NumberRows rows_in(self, dict index):
+    cdef _Rows rows_in(self, dict index):
         """Return the rows that have been found in an index."""
-        if self.number_rows is None or self.number_rows.index is not index:
-            self.number_rows = _NumberRows(index)
-        return self.number_rows
+        if self.rows is None or self.rows.index is not index:
+            self.rows = _Rows(index)
+        return self.rows
 
     cdef Counts look_up(self, object category):
         """Return the counts of a category, or None."""
@@ -205,7 +205,7 @@ cdef class Feature:
         self.n_known += 1
         if isnan(number):
             self.n_strings += 1
-            if isinstance(category, str) and category.count(" ") >= _TEXT_WORDS - 1:
+            if isinstance(category, str) and (<str>category).count(" ") >= _TEXT_WORDS - 1:
                 self.n_texts += 1
         elif not self.has_fractions and number != floor(number):
             self.has_fractions = True
@@ -445,7 +445,7 @@ def encode_sparse(
             if counts is not None:
                 odds = _log_odds(counts.negative, counts.positive, &prior)
             if odds != 0.0:
-                entries.add(entries.look_up(index, (name, "has", "log odds")), odds)
+                entries.add(_row_of_log_odds(entries, feature, index, name), odds)
     return entries.example(), entries.unknown
 
 
@@ -453,10 +453,20 @@ cdef Py_ssize_t _row_of_number(
     _Entries entries, Feature feature, dict index, object name
 ) except -2:
     """Return the row of a number, or -1 if it has none."""
-    cdef _NumberRows known = feature.rows_in(index)
-    if known.row < 0:
-        known.row = entries.look_up(index, name)
-    return known.row
+    cdef _Rows known = feature.rows_in(index)
+    if known.number < 0:
+        known.number = entries.look_up(index, name)
+    return known.number
+
+
+cdef Py_ssize_t _row_of_log_odds(
+    _Entries entries, Feature feature, dict index, object name
+) except -2:
+    """Return the row of the log odds of categories, or -1 if it has none."""
+    cdef _Rows known = feature.rows_in(index)
+    if known.log_odds < 0:
+        known.log_odds = entries.look_up(index, (name, "has", "log odds"))
+    return known.log_odds
 
 
 cdef Py_ssize_t _row_of_size(
@@ -468,7 +478,7 @@ cdef Py_ssize_t _row_of_size(
     if number != 0.0:
         mantissa = copysign(0.75 if fabs(mantissa) >= 0.75 else 0.5, mantissa)
     cdef double size = ldexp(mantissa, exponent)
-    cdef _NumberRows known = feature.rows_in(index)
+    cdef _Rows known = feature.rows_in(index)
     # Neighbouring sizes have slots of their own.
     cdef int slot = (4 * exponent + 2 * (fabs(mantissa) > 0.5) + (mantissa < 0.0)) & (_N_SLOTS - 1)
     if known.sizes[slot] != size:

@@ -133,6 +133,8 @@ class Feature:
         By how much recent log odds have predicted the labels better than those of all time.
     columns
         Where an encoder puts what it knows about the feature.
+    rows
+        The rows of the feature that a compiled encoder has found; otherwise None.
 
     Examples
     --------
@@ -148,7 +150,7 @@ class Feature:
 
     __slots__ = (
         "categories", "columns", "has_fractions", "is_mostly_known", "n_known", "n_strings",
-        "n_texts", "recent_gain",
+        "n_texts", "recent_gain", "rows",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -157,6 +159,7 @@ class Feature:
         self.categories: dict[Hashable, Counts] | None = {}
         self.recent_gain = 0.0
         self.columns: tuple[int, ...] = (-1, -1, -1, -1)
+        self.rows: object = None
 
     @property
     def has_numbers(self) -> bool:

@@ -211,6 +211,9 @@ class Statistics:
         """Return the same statistics for an encoder that knows the names in these rows only."""
         twin = Statistics(self.max_categories)
         twin.features = self.features
+        for feature in self.features.values():
+            # They would keep all names in memory.
+            feature.rows = None
         twin.n_seen, twin.class_weights = self.n_seen, self.class_weights
         n_known = np.append(self._n_known, np.zeros(len(rows), np.int64))
         twin._n_known = n_known[np.minimum(rows, len(self._n_known))]
