@@ -11,6 +11,7 @@ import fractions
 import math
 import pickle
 import random
+import sys
 import threading
 import time
 import tracemalloc
@@ -122,6 +123,26 @@ def test_compiled_encoders_equal_their_twins(make: Any, monkeypatch: pytest.Monk
         assert encoded(twin, x) == approx(first)
         twin.learn(x, y, w)
         assert_same_data(twin.get_state(), after)
+
+
+@needs_compiled
+def test_remembered_rows_belong_to_one_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, encoder = random.Random(0), SparseEncoder()
+    records = [{"x": rng.gauss(0, 10), "c": f"v{rng.randrange(9)}"} for _ in range(300)]
+    for i, x in enumerate(records):
+        encoded(encoder, x)
+        encoder.learn(x, i % 3 == 0, 1.0)
+    index = encoder.index
+    # They share the statistics of features, and hardly a row.
+    encoders = encoder, encoder.keeping(np.arange(len(encoder))[:0:-2])
+    # The variable, the attribute and an argument: no feature keeps the old names in memory.
+    assert sys.getrefcount(index) == 3
+    compiled = [each.encode_known(x) for x in records for each in encoders]
+    monkeypatch.setattr(acceleration, "encode_sparse", None)
+    plain = [each.encode_known(x) for x in records for each in encoders]
+    for (rows, values), (plain_rows, plain_values) in zip(compiled, plain, strict=True):
+        assert rows.tolist() == plain_rows.tolist()
+        assert values == approx(plain_values)
 
 
 # Unknown values ----------------------------------------------------------------------------------
