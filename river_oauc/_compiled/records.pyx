@@ -1,7 +1,7 @@
 """The compiled twins of `encoding.features`, and the fast paths of the encoders of records.
 
-The fast paths take dicts of strings, numbers and None. They return None or False, and have changed
-nothing, if a record has anything else or is to be refused.
+The fast paths take dicts of strings, numbers and None. If a record has anything else, or is to be
+refused, those that encode return None, and the one that learns returns what is left to be learned.
 """
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
@@ -99,7 +99,7 @@ cdef enum:
 
 
 cdef class _Rows:
-    """The rows of a feature, to find them without their names.
+    """The rows of a feature and of some of its sizes, found without making and hashing their names.
 
     They hold for one index, in which a name never changes its row.
     """

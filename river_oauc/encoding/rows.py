@@ -49,7 +49,7 @@ class RecordRows:
         return map(encoder.encode_known, self._records)
 
     def names_in(self, encoder: typing.Any, row: int) -> Iterable[base.typing.FeatureName]:
-        """Return the names of the features of a row."""
+        """Return the names that the encoder needs to know for a row."""
         names: Iterable[base.typing.FeatureName] = encoder.names_in(self._records[row])
         return names
 
