@@ -135,6 +135,17 @@ def test_after_a_change_the_ranking_recovers(make: Callable[..., AutoOAUC]) -> N
     assert roc_auc_score(labels[900:], scores[900:]) > 0.85
 
 
+@pytest.mark.parametrize("tiny", [1e-310, 1e-300, 1e-200])
+def test_values_of_very_different_sizes_leave_finite_numbers(tiny: float) -> None:
+    model = AutoOAUC(("linear",))
+    for i in range(70):
+        model.learn_one({"a": tiny if i % 5 else 0.0}, i % 3 == 0)
+    for value in (-1.0, 1e49, tiny):
+        model.learn_one({"a": value}, True)
+        assert math.isfinite(model.score_one({"a": value}))
+    assert learned_state(pickle.loads(pickle.dumps(model))) == learned_state(model)
+
+
 # What it promises ------------------------------------------------------------------------------
 
 

@@ -254,10 +254,11 @@ def test_names_that_were_never_learned_do_no_harm():
     model._encoder.extend(["lost", "also lost"])
     for x, y, w in mixed_stream(50, seed=1):
         x = {**x, "late": 2.0, "lost": 3.0}
-        assert model.score_one(x) == twin.score_one(x)
+        # A term that is 0 may change the order in which numpy adds up the others.
+        assert model.score_one(x) == pytest.approx(twin.score_one(x), rel=1e-12)
         model.learn_one(x, y, w)
         twin.learn_one(x, y, w)
-    assert model.weights == {**twin.weights, "also lost": 0.0}
+    assert model.weights == pytest.approx({**twin.weights, "also lost": 0.0}, rel=1e-12)
     assert (model + twin).weights == pytest.approx((twin + model).weights)
     assert_unharmed(model)
 

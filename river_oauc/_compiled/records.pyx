@@ -474,6 +474,7 @@ cdef Py_ssize_t _row_of_size(
 ) except -2:
     """Return the row of all numbers of about this size, or -1 if it has none."""
     cdef int exponent
+    cdef Py_ssize_t row
     cdef double mantissa = frexp(number, &exponent)
     if number != 0.0:
         mantissa = copysign(0.75 if fabs(mantissa) >= 0.75 else 0.5, mantissa)

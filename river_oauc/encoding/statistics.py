@@ -247,14 +247,8 @@ class Statistics:
                 _merge_features(mine, theirs)
         self._n_known = n_known.sum(axis=0)
         self._n_known[[index[name] for name in self.features if name in index]] = 0
-        (negative, positive), (other_negative, other_positive) = (
-            self.class_weights,
-            other.class_weights,
-        )
-        self.n_seen, self.class_weights = (
-            self.n_seen + other.n_seen,
-            (negative + other_negative, positive + other_positive),
-        )
+        negative, positive = map(sum, zip(self.class_weights, other.class_weights, strict=True))
+        self.n_seen, self.class_weights = self.n_seen + other.n_seen, (negative, positive)
         self._stay_within_limit()
         self.review()
 

@@ -27,6 +27,9 @@ LARGEST_STANDARDIZED = 4.0
 HEAVY_TAIL = 1.0
 FIRST_TAILS, LAST_TAILS = 32, 1024
 
+# The smallest scale of a feature with heavy tails: values are divided by it, and are 1e50 at most.
+SMALLEST_SCALE = 1e-150
+
 # Added to a variance before something is divided by it, so that a constant feature becomes 0.
 SMALLEST_FEATURE_VARIANCE = 1e-200
 

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
-from river_oauc.rankers.mixture.constants import FIRST_TAILS, HEAVY_TAIL, LAST_TAILS
+from river_oauc.rankers.mixture.constants import (
+    FIRST_TAILS,
+    HEAVY_TAIL,
+    LAST_TAILS,
+    SMALLEST_SCALE,
+)
 from river_oauc.state import State, StateReader
 
 # The logarithm of a size is within these bounds, and 0 has none.
@@ -71,7 +76,8 @@ class Tails:
         )
         if not heavy.any():
             return None
-        self.scales = np.where(heavy, np.exp(mean_log), self.scales)
+        scales = np.maximum(np.exp(mean_log), SMALLEST_SCALE)
+        self.scales = np.where(heavy, scales, self.scales)
         return heavy
 
     def shift_to(self, new: Tails) -> FloatArray:
@@ -115,6 +121,8 @@ class Tails:
         tails = cls(size)
         tails._n_seen = reader.count("n_seen")
         tails.scales = reader.array("scales", size, minimum=0.0)
+        if ((tails.scales > 0.0) & (tails.scales < SMALLEST_SCALE)).any():
+            raise reader.error(f"a scale is neither 0 nor at least {SMALLEST_SCALE:g}")
         tails._n = reader.array("n", size, minimum=0.0, maximum=tails._n_seen)
         tails._mean_size = reader.array("mean_size", size, minimum=0.0)
         tails._mean_log = reader.array("mean_log", size, minimum=-_MAX_LOG, maximum=_MAX_LOG)
