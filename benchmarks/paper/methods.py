@@ -39,6 +39,10 @@ class _Single(Stack):
         )
 
 
+def _linear_experts() -> AutoOAUC:
+    return AutoOAUC(experts=("linear",))
+
+
 @dataclass(frozen=True)
 class Method:
     """A method and its grid.
@@ -151,7 +155,7 @@ def _linear(grid_step: int = 1) -> Table:
             Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
             Method("OAUC-Mc", {"l2": paper, "lr": paper}, OAUCMStack),
             Method("OAUC-M", {"l2": paper}, OAUCMStack),
-            Method("AutoOAUC", {}, functools.partial(_Single, AutoOAUC)),
+            Method("AutoOAUC (linear)", {}, functools.partial(_Single, _linear_experts)),
         ),
         reference="OAUC-M",
     )
