@@ -22,6 +22,12 @@ def check_number(name: str, value: typing.Any, *, zero_allowed: bool = False) ->
     raise ValueError(f"{name} is {value!r}: it must be a finite number, {bound}")
 
 
+def check_share(name: str, value: typing.Any) -> None:
+    """Raise a ValueError unless a parameter is a number between 0 and 1, both excluded."""
+    if not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} is {value!r}: it must be a number above 0 and below 1")
+
+
 def check_count(name: str, value: typing.Any) -> None:
     """Raise a ValueError unless a parameter is a positive integer."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
