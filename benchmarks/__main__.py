@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _commands() -> Iterable[tuple[str, Command, str]]:
     # Imported here because they need the extra.
-    from benchmarks import distributed, merging, speed
+    from benchmarks import decisions, distributed, merging, speed
     from benchmarks.paper import command as tables
     from benchmarks.records import command as records
     from benchmarks.streams import command as streams
@@ -28,6 +28,7 @@ def _commands() -> Iterable[tuple[str, Command, str]]:
         ("tables", tables, "the paper's tables, computed here, beside the paper's figures"),
         ("streams", streams, "learners on real streams and on the benchmark sets as streams"),
         ("records", records, "learners on raw records, and LightGBM retrained on the past"),
+        ("decisions", decisions, "whether alerts keep their budget, their rate and their cost"),
         ("merging", merging, "AUC after learning shards separately and merging the models"),
         ("speed", speed, "time per example of each learner"),
         ("distributed", distributed, "learning a table with two processes and with one"),

@@ -1,4 +1,4 @@
-"""`python -m benchmarks` with `speed`, `merging` and `distributed`."""
+"""`python -m benchmarks` with `speed`, `merging`, `decisions` and `distributed`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import output
@@ -17,11 +18,19 @@ from river import base
 from threadpoolctl import threadpool_info
 
 from benchmarks import speed
+from benchmarks.decisions import (
+    Replay,
+    least_cost,
+    outcome_of,
+    progressive_scores,
+    top_of_windows,
+)
 from benchmarks.distributed import write_table
 from benchmarks.merging import held_out_aucs, merged_model
 from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 from river_oauc import OAUCM
 from river_oauc.cli.models import CONTENDERS, Contender
+from river_oauc.decisions import AlertBudget
 from river_oauc.metrics import ExactROCAUC
 
 # Of two unit normals one standard deviation apart: Phi(1 / sqrt(2)).
@@ -180,6 +189,61 @@ def test_the_command_prints_and_writes_a_table(tmp_path):
         assert model == "OAUCM"
         assert name in shown
         assert all(40.0 < float(figure) <= 100.0 for figure in figures)
+
+
+# Decisions ----------------------------------------------------------------------------------------
+
+
+def test_the_top_of_windows() -> None:
+    scores = np.array([1.0, 5.0, 2.0, 4.0, 9.0, 8.0, 7.0, 6.0])
+    assert np.flatnonzero(top_of_windows(scores, 0.25, 4)).tolist() == [1, 4]
+    assert np.flatnonzero(top_of_windows(scores, 0.25, 8)).tolist() == [4, 5]
+
+
+def test_the_least_cost() -> None:
+    scores, labels = np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False])
+    assert least_cost(scores, labels, 10.0) == 1.0
+    assert least_cost(scores, labels, 0.1) == pytest.approx(0.1)
+    assert least_cost(-scores, labels, 0.1) == pytest.approx(0.2)
+
+
+def test_a_replay_decides_like_the_model() -> None:
+    examples = stream(500)
+    scores, _ = progressive_scores(OAUCM(), examples)
+    model = AlertBudget(OAUCM(), rate=0.1, seed=1)
+    replay = AlertBudget(Replay(scores), rate=0.1, seed=1)
+    for row, (x, y) in enumerate(examples):
+        assert replay.predict_one({"row": row}) == model.predict_one(x)
+        replay.learn_one({"row": row}, y)
+        model.learn_one(x, y)
+
+
+def test_measures_of_decisions() -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.random(20_000) < 0.02
+    scores = rng.normal(size=len(labels)) + 2.0 * labels
+    outcome = outcome_of(scores, labels)
+    assert 0.8 < outcome.share_flagged < 1.25
+    assert outcome.precision == pytest.approx(outcome.precision_of_top, abs=5.0)
+    assert 0.8 < outcome.false_positive_rate < 1.25
+    assert 0.95 < outcome.cost_50 < 1.1
+    assert 0.95 < outcome.cost_10 < 1.1
+    assert np.isnan(outcome_of(scores[:2_000], labels[:2_000])[:4]).all()
+
+
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+def test_the_command_prints_and_writes_decisions(tmp_path: pathlib.Path) -> None:
+    table = tmp_path / "decisions.md"
+    arguments = ["decisions", "mammography", "records/shoppers", "--model", "SparseOAUCM"]
+    shown = output(*arguments, "--limit", "500", "--markdown", str(table))
+    lines = table.read_text().splitlines()
+    assert len(lines) == 2 + 2 + 1
+    for line in lines[2:]:
+        _, name, *shares, at_50, at_10, _ = (cell.strip() for cell in line.split("|"))
+        assert name in shown
+        assert not any(shares)
+        assert 0.5 < float(at_10) < 4.0
+        assert 0.5 < float(at_50) < 4.0
 
 
 # Distributed --------------------------------------------------------------------------------------
