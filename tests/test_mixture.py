@@ -538,3 +538,44 @@ def test_a_trial_mixes_by_recent_win_rates() -> None:
         np.testing.assert_allclose(trial.shares, shares_of(rates, n), atol=1e-12)
     assert trial.over
     assert trial.winner == 1
+
+
+# Merging ---------------------------------------------------------------------------------------
+
+
+def learned_mixture(n: int, seed: int) -> MixtureRanker:
+    rng, ranker = np.random.default_rng(seed), MixtureRanker(with_kernels=True)
+    for i in range(n):
+        ranker.learn(rng.normal(size=3) + (i % 4 == 0), i % 4 == 0, 1.0 + i % 2)
+    return ranker
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_part_whose_examples_are_all_stored_is_learned_again(is_first: bool) -> None:
+    short, long, expected = (learned_mixture(n, n) for n in (60, 900, 900))
+    classes = [each.oldest_first() for each in short._generations[0]._kernels._candidates]
+    # Three negatives for each positive, in their order.
+    (negatives, negative_tags), (positives, positive_tags) = classes
+    order = sorted(
+        [((i + 0.5) / 45, False, i) for i in range(45)]
+        + [((i + 0.5) / 15, True, i) for i in range(15)],
+        key=lambda item: item[0],
+    )
+    for _, positive, i in order:
+        rows, tags = (positives, positive_tags) if positive else (negatives, negative_tags)
+        expected._generations[0].learn(rows[i], positive, float(tags[i, 0]))
+    first, second = (short, long) if is_first else (long, short)
+    first.merge(second)
+    x = np.array([0.3, 1.0, -0.2])
+    assert first.score(x) == expected.score(x)
+
+
+def test_long_parts_add_up() -> None:
+    one, other = learned_mixture(1_500, 1), learned_mixture(1_500, 2)
+    n_negative, n_positive = (
+        mine.n + theirs.n
+        for mine, theirs in zip(one._generations[0]._all, other._generations[0]._all, strict=True)
+    )
+    one.merge(other)
+    assert [each.n for each in one._generations[0]._all] == [n_negative, n_positive]
+    assert one._generations[0]._n_seen == 3_000
