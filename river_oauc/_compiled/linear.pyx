@@ -7,12 +7,15 @@ import numpy as np
 
 from river_oauc.limits import MAX_SQUARED_NORM, divergence_error
 from river_oauc.parameters import step_size
+from river_oauc.rankers import calibration
 from river_oauc.state import pack_symmetric, unpack_symmetric
 
 cdef double _max_squared_norm = MAX_SQUARED_NORM
 
-# As in `rankers.calibration` and `rankers.linear`.
-cdef double _WIDEST = 4.0, _NARROWEST = 0.1, _SMALLEST_DEVIATION = 1e-150
+cdef double _WIDEST = calibration.WIDEST
+cdef double _NARROWEST = calibration.NARROWEST
+cdef double _SMALLEST_DEVIATION = calibration.SMALLEST_DEVIATION
+# As in `rankers.linear`.
 cdef int _FITS_PER_WAIT = 16, _LONGEST_WAIT = 64
 
 

@@ -52,16 +52,13 @@ class MixtureRanker:
         self._with_kernels = with_kernels
         # Whether a younger generation may start.
         self._follows_change = True
+        self.n_features = 1
         # The older one first.
-        self._generations = [Generation(1, with_kernels)]
+        self._generations = [Generation(self.n_features, with_kernels)]
         self._trial: Trial | None = None
         self._detector = ChangeDetector()
         # With importance and label.
         self._latest = RecentRows(N_REPLAYED, 1, n_tags=2)
-
-    @property
-    def n_features(self) -> int:
-        return self._generations[0].size
 
     @property
     def shared_generations(self) -> list[tuple[Generation, float]]:
@@ -110,10 +107,10 @@ class MixtureRanker:
         return changes
 
     def score(self, x: FloatArray) -> float:
-        x, score = x[: self.n_features], 0.0
-        for generation, share in self.shared_generations:
-            score += share * generation.score(x)
-        return score
+        x = x[: self.n_features]
+        if self._trial is None:
+            return self._generations[0].score(x)
+        return sum(share * generation.score(x) for generation, share in self.shared_generations)
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
         if len(x) > self.n_features:
@@ -175,7 +172,7 @@ class MixtureRanker:
     def reindex(self, positions: IntArray, n_features: int) -> None:
         generations = [each.reindexed(positions, n_features) for each in self._generations]
         latest = self._latest.reindexed(positions, n_features)
-        self._generations, self._latest = generations, latest
+        self._generations, self._latest, self.n_features = generations, latest, n_features
 
     def prepare(self, units: Units, negative: FloatArray, positive: FloatArray) -> None:
         """Learn a part of a stream: in fixed units, and with landmarks from these examples.
@@ -209,7 +206,7 @@ class MixtureRanker:
         }
 
     def set_state(self, reader: StateReader) -> None:
-        size = reader.count("n_features", minimum=1)
+        self.n_features = size = reader.count("n_features", minimum=1)
         self.drift_detected = reader.flag("drift_detected")
         self.n_drifts_detected = reader.count("n_drifts_detected")
         self._follows_change = reader.flag("follows_change")
