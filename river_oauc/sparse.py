@@ -71,7 +71,7 @@ class SparseOAUCM(OnlineAUCClassifier):
     - A text of several words, which hardly ever recurs, is its words. A date or a time is its hour
       and its weekday. Booleans are 0 or 1. Containers are refused.
 
-    `AutoOAUC` has this learner as one of its experts, and ranks better, in about twenty times the time.
+    `AutoOAUC` has this learner as one of its experts, and ranks better, in twenty times the time.
 
     Learning and predicting take time in proportion to the features of an example that are not 0,
     however many are known. Memory is nine doubles per feature, and what its name takes in a dict,

@@ -108,6 +108,19 @@ def test_no_time_is_an_error(count: int, unit: str) -> None:
     assert 0 <= parts["weekday"] < 7
 
 
+@given(
+    st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31)),
+    st.sampled_from(["D", "h", "m", "s", "us", "25m"]),
+)
+def test_times_of_numpy_are_those_of_python(when: datetime.datetime, unit: str) -> None:
+    rounded = np.datetime64(when).astype(f"datetime64[{unit}]")
+    expected = rounded.astype("datetime64[s]").item()
+    parts = {"hour": expected.hour, "weekday": expected.weekday()}
+    if unit == "D":
+        del parts["hour"]
+    assert time_parts(rounded) == parts
+
+
 def test_cells() -> None:
     cells = {
         "": None, "12": 12, "-3": -3, "1.5": 1.5, "1e3": 1000.0, ".5": 0.5, "5.": 5.0, "NA": "NA",

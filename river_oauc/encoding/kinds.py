@@ -187,6 +187,13 @@ def is_unknown(value: typing.Any) -> bool:
         return True
 
 
+# The calendar repeats itself after 400 years, weekdays included.
+_DAYS = 146_097
+_PERIODS = {
+    "Y": 400, "M": 4_800, "W": _DAYS // 7, "D": _DAYS, "h": 24 * _DAYS, "m": 1_440 * _DAYS,
+}  # fmt: skip
+
+
 def time_parts(value: datetime.date | np.datetime64) -> dict[str, int]:
     """Return the hour and the weekday of a time, from 0 for Monday; nothing for NaT.
 
@@ -203,10 +210,16 @@ def time_parts(value: datetime.date | np.datetime64) -> dict[str, int]:
     if value != value:
         return {}
     if isinstance(value, np.datetime64):
-        seconds = int(value.astype("datetime64[s]").astype(np.int64))
+        unit, step = np.datetime_data(value.dtype)
+        time = value
+        if unit in _PERIODS:
+            # In seconds it might overflow.
+            count = step * int(value.astype(np.int64)) % _PERIODS[unit]
+            time = np.int64(count).astype(f"datetime64[{unit}]")
+        seconds = int(time.astype("datetime64[s]").astype(np.int64))
         # 1 January 1970 was a Thursday.
         parts = {"hour": seconds // 3600 % 24, "weekday": (seconds // 86_400 + 3) % 7}
-        if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D"):
+        if unit in ("Y", "M", "W", "D"):
             del parts["hour"]
         return parts
     if isinstance(value, datetime.datetime):

@@ -93,10 +93,11 @@ class AutoRanker:
         ]
         score = self._stack.score(scores)
         all_scores = np.array([*scores, score])
+        # First, so that the judge never has scores of a class without weight.
+        self._totals[positive] += weight
         # A mixture alone has a judge of its own.
         if len(self.members) > 1 or self.mixture is None:
             self._judge.compare(all_scores, positive, weight, self._totals[not positive])
-        self._totals[positive] += weight
         self._stack.learn(all_scores[:-1], positive, weight)
         return score
 
