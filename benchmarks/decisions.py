@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.arrays import BoolArray, FloatArray
 from benchmarks.examples import examples_of
+from benchmarks.markdown import markdown_table
 from benchmarks.records.sets import read_set
 from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
@@ -140,9 +141,7 @@ def run(args: argparse.Namespace) -> int:
     say(console, f"{args.model}; flagged, precision and negatives flagged in percent")
     print_table(console, rows, bold=())
     if args.markdown is not None:
-        lines = ["| " + " | ".join(row) + " |" for row in rows]
-        lines.insert(1, "|---" * len(rows[0]) + "|")
-        replace_file(args.markdown, ("\n".join(lines) + "\n").encode())
+        replace_file(args.markdown, f"{markdown_table(rows)}\n".encode())
     return 0
 
 

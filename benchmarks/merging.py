@@ -14,6 +14,7 @@ from river import preprocessing
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.examples import examples_of
+from benchmarks.markdown import markdown_table
 from river_oauc import OAUCM, OAUCS, AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
@@ -76,9 +77,7 @@ def run(args: argparse.Namespace) -> int:
     say(console, f"Held-out AUC in percent, mean of {args.runs} shuffles, a fifth held out")
     print_table(console, rows, bold=())
     if args.markdown is not None:
-        lines = ["| " + " | ".join(row) + " |" for row in rows]
-        lines.insert(1, "|---" * len(rows[0]) + "|")
-        replace_file(args.markdown, ("\n".join(lines) + "\n").encode())
+        replace_file(args.markdown, f"{markdown_table(rows)}\n".encode())
     return 0
 
 

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.arrays import BoolArray, FloatArray
 from benchmarks.journal import Journal
+from benchmarks.markdown import markdown_table
 from benchmarks.records.retrained import RETRAINED, Scores, is_installed, scores_of
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
 from benchmarks.streams.progress import auc, follow
@@ -139,10 +140,8 @@ def _figures(outcome: Outcome) -> str:
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    header, *body = (f"| {' | '.join(row)} |" for row in rows)
-    rule = "|" + "---|" * len(rows[0])
     note = (
         "AUC / average precision, progressive. Sets with a star had no part in tuning. The means "
         f"are without {', '.join(_NOT_AVERAGED)}."
     )
-    return "\n".join([header, rule, *body, "", note, ""])
+    return f"{markdown_table(rows)}\n\n{note}\n"
