@@ -1,4 +1,4 @@
-"""The losses of OAUC-M and of logistic regression on sparse examples, in time of their length."""
+"""The losses of OAUC-M and of logistic regression on sparse examples."""
 
 from __future__ import annotations
 

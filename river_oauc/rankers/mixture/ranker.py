@@ -39,8 +39,8 @@ class MixtureRanker:
     Attributes
     ----------
     drift_detected
-        Whether it has turned out with the last example that the stream has changed: the ranking had
-        broken, and now the younger generation is clearly ahead.
+        Whether the last example has shown that the stream has changed: the younger generation is
+        clearly ahead of the older one.
     n_drifts_detected
         How often that has happened.
 
@@ -141,7 +141,7 @@ class MixtureRanker:
 
     def _start_trial(self) -> None:
         (older,) = self._generations
-        younger = Generation(older.size, self._with_kernels)
+        younger = Generation(self.n_features, self._with_kernels)
         rows, tags = self._latest.oldest_first()
         for x, (weight, positive) in zip(rows, tags.tolist(), strict=True):
             younger.learn(x, bool(positive), weight)

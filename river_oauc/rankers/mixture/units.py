@@ -113,13 +113,6 @@ class Units:
         """Return a vector, or the rows of a matrix, in these units."""
         return standardize(x, self.tails.scales, self.mean, self.factors)
 
-    def slopes(self) -> FloatArray:
-        """Return by how much each standardised feature rises with the feature, at its mean."""
-        scales = self.tails.scales
-        # The derivative of log(1 + x / s) is 1 / (s + x).
-        sizes = scales * np.exp(np.minimum(np.abs(self.mean), 700.0))
-        return self.factors / np.where(scales > 0.0, sizes, 1.0)
-
     def merge(self, other: Units) -> None:
         """Add what the units of another part of the stream remember."""
         n, n_other = self._n_remembered, other._n_remembered
