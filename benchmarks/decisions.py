@@ -21,8 +21,8 @@ from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
-from river_oauc.datasets.files import replace_file
 from river_oauc.decisions import AlertBudget, FalsePositiveRate, MinimumCost
+from river_oauc.files import replace_file
 
 __all__ = [
     "Outcome",

@@ -19,7 +19,7 @@ from river_oauc import OAUCM, OAUCS, AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
-from river_oauc.datasets.files import replace_file
+from river_oauc.files import replace_file
 from river_oauc.metrics import exact_auc
 
 __all__ = ["add_arguments", "merged_model", "held_out_aucs", "run"]

@@ -18,8 +18,8 @@ from benchmarks.paper.workers import run_cells
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.files import replace_file
 from river_oauc.datasets.published import check_directory_variable
+from river_oauc.files import replace_file
 
 __all__ = ["add_arguments", "run"]
 

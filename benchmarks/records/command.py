@@ -22,7 +22,7 @@ from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
-from river_oauc.datasets.files import replace_file
+from river_oauc.files import replace_file
 from river_oauc.metrics import average_precision
 
 __all__ = ["add_arguments", "run"]

@@ -30,9 +30,9 @@ from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, say
 from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.files import replace_file
 from river_oauc.datasets.published import check_directory_variable
 from river_oauc.datasets.streams import STREAMS, RealStream
+from river_oauc.files import replace_file
 
 __all__ = ["add_arguments", "run"]
 

@@ -15,9 +15,9 @@ from typing import ClassVar
 from river.datasets import base
 
 from river_oauc.datasets import download
-from river_oauc.datasets.files import replace_file
 from river_oauc.datasets.recipes import Recipe
 from river_oauc.datasets.size_limit import read_limited
+from river_oauc.files import replace_file
 
 DIRECTORY_VARIABLE = "RIVER_OAUC_DATA"
 

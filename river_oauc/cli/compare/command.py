@@ -7,7 +7,6 @@ import os
 import pathlib
 
 from rich.console import Console
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc.cli.compare.csv_file import csv_stream
 from river_oauc.cli.compare.libsvm_file import libsvm_stream
@@ -28,7 +27,7 @@ from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import CONTENDERS, contenders
-from river_oauc.datasets.files import replace_file
+from river_oauc.files import replace_file
 
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
 
@@ -142,19 +141,17 @@ def run(args: argparse.Namespace) -> int:
     console = Console()
     for note in notes:
         say(console, note, style="dim")
-    # The matrices are too small to gain from threads.
-    with threadpool_limits(limits=1, user_api="blas"):
-        with progress_bar("comparing") as progress:
-            task = progress.add_task("", total=stream.size)
-            labels, runs = race(
-                stream,
-                contenders(names),
-                scaler=args.scaler,
-                seed=args.seed,
-                on_progress=lambda n_examples: progress.advance(task, n_examples),
-            )
-        ranked = standings(labels, runs)
-        title, evidence = verdict(ranked)
+    with progress_bar("comparing") as progress:
+        task = progress.add_task("", total=stream.size)
+        labels, runs = race(
+            stream,
+            contenders(names),
+            scaler=args.scaler,
+            seed=args.seed,
+            on_progress=lambda n_examples: progress.advance(task, n_examples),
+        )
+    ranked = standings(labels, runs)
+    title, evidence = verdict(ranked)
 
     say(console, description(stream), style="bold")
     ours = {each.name for each in ranked if each.run.contender.ours}
