@@ -6,13 +6,11 @@ import copy
 import typing
 from collections.abc import Iterator, Sequence
 
-from river import base
-
 from river_oauc.acceleration import accelerate
-from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.encoding.auto import AutoEncoder
 from river_oauc.encoding.base import Encoder, Rows
 from river_oauc.encoding.values import Record
+from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_count
 from river_oauc.rankers.auto import EXPERTS, AutoRanker, Example
 from river_oauc.rankers.base import LearningRanker
@@ -21,7 +19,7 @@ from river_oauc.rankers.sparse import SparseRanker
 from river_oauc.state import StateReader
 
 
-class AutoOAUC(OnlineAUCClassifier):
+class AutoOAUC(ExplainingClassifier):
     """Online AUC maximisation with nothing to tune or to prepare.
 
     Take it for any stream of rare events. It takes raw records as they are: numbers, categories,
@@ -204,20 +202,6 @@ class AutoOAUC(OnlineAUCClassifier):
         mixture = self._ranker.mixture
         return 0 if mixture is None else mixture.n_drifts_detected
 
-    def explain_one(self, x: Record) -> dict[base.typing.FeatureName, float]:
-        """Return by how much each feature moves the score of `x`.
-
-        The moves add up to the score less a constant that is the same for all records. Those of
-        linear and sparse scores are exact. Those of trees go along the path of the record. For
-        kernels, features become unknown one after the other.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-
-        """
-        with self._lock:
-            example = self._encoder.encode_known(x)
-            contributions = self._numpy_ranker().contributions(example)
-            return self._encoder.sum_by_feature(x, contributions)
+    def _explain(self, ranker: AutoRanker, x: Record) -> Explanation:
+        contributions = ranker.contributions(self._encoder.encode_known(x))
+        return self._encoder.sum_by_feature(x, contributions)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from river import base
 
 from river_oauc.acceleration import accelerate
-from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.encoding.base import Encoder, Rows
 from river_oauc.encoding.sparse import SparseEncoder
+from river_oauc.encoding.values import Record
+from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_count
 from river_oauc.rankers.base import LearningRanker, SparseExample
 from river_oauc.rankers.sparse import SparseRanker
@@ -36,7 +37,7 @@ class Deviation:
     name: base.typing.FeatureName
 
 
-class SparseOAUCM(OnlineAUCClassifier):
+class SparseOAUCM(ExplainingClassifier):
     """Online AUC maximisation for wide and sparse streams, with nothing to tune or prepare.
 
     Clicks, ids, text, or any mix of words, categories and amounts: 10,000 or 1,000,000 features, of
@@ -173,6 +174,10 @@ class SparseOAUCM(OnlineAUCClassifier):
         smaller.set_state(StateReader(ranker.get_state(), type(self).__name__))
         kept = smaller.keep(max(1, 4 * self.max_features // 5))
         return encoder.keeping(kept), accelerate(smaller)
+
+    def _explain(self, ranker: SparseRanker, x: Record) -> Explanation:
+        contributions = ranker.contributions(self._encoder.encode_known(x))
+        return self._encoder.sum_by_feature(x, contributions)
 
     @property
     def weights(self) -> dict[base.typing.FeatureName | Deviation, float]:

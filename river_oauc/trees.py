@@ -5,17 +5,15 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
-from river import base
-
-from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.encoding.values import Record
+from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_choice, check_count
 from river_oauc.rankers.boosting import TreeRanker
 from river_oauc.rankers.boosting_losses import LOSSES
 
 
-class OTAUC(OnlineAUCClassifier):
+class OTAUC(ExplainingClassifier):
     """Online AUC maximisation with boosted trees (OTAUC).
 
     Learns a score that ranks positives above negatives, as a sum of trees: gradient boosting that
@@ -134,19 +132,5 @@ class OTAUC(OnlineAUCClassifier):
     def _new_ranker(self) -> TreeRanker:
         return TreeRanker(self.loss, self.buffer_size, self.seed)
 
-    def explain_one(self, x: Record) -> dict[base.typing.FeatureName, float]:
-        """Return by how much each feature moves the score of `x`.
-
-        On the way from the root of a tree to a leaf, the change of the mean score goes to the
-        feature that split. The moves add up to the score less its mean over the stored examples
-        from which the trees were grown.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-
-        """
-        with self._lock:
-            example = self._encoder.encode_known(x)
-            return self._encoder.sum_by_feature(self._numpy_ranker().contributions(example))
+    def _explain(self, ranker: TreeRanker, x: Record) -> Explanation:
+        return self._encoder.sum_by_feature(ranker.contributions(self._encoder.encode_known(x)))

@@ -11,6 +11,17 @@ from benchmarks.__main__ import main as benchmarks_main
 from river_oauc.cli.main import main as cli_main
 from river_oauc.cli.models import CONTENDERS
 
+BENCHMARKS = (
+    "decisions",
+    "distributed",
+    "merging",
+    "records",
+    "reviews",
+    "speed",
+    "streams",
+    "tables",
+)
+
 
 class Said(NamedTuple):
     """The exit code and the output of a command."""
@@ -22,7 +33,7 @@ class Said(NamedTuple):
 
 def run(*arguments: str) -> object:
     """Run a command of `river-oauc` or of the benchmarks and return its exit code."""
-    main = cli_main if arguments[0] in ("compare", "datasets") else benchmarks_main
+    main = benchmarks_main if arguments[0] in BENCHMARKS else cli_main
     try:
         return main(arguments)
     except SystemExit as exit_:

@@ -37,11 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _commands() -> Iterable[tuple[str, Command, str]]:
     # Imported here because they need the extra.
-    from river_oauc.cli import datasets
+    from river_oauc.cli import datasets, explain, learn, score
     from river_oauc.cli.compare import command as compare
 
     return (
         ("compare", compare, "our learners against river's, on a set or on your own file"),
+        ("learn", learn, "learn a model file from rows with labels, or go on with it"),
+        ("score", score, "score the rows of a file with a model file"),
+        ("explain", explain, "what a model file has learned, and what moves its scores"),
         ("datasets", datasets, "the paper's benchmark sets, and which of them are on this machine"),
     )
 
@@ -81,16 +84,25 @@ def run_program(
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A table with a question mark in it is better than none.
             sys.stdout.reconfigure(errors="replace")
-        code: int = args.run(args)
+        # Imported here because it belongs to the extra.
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        # The matrices are too small to gain from threads.
+        with threadpool_limits(limits=1, user_api="blas"):
+            code: int = args.run(args)
         _flush()
     except (UserError, DatasetError) as error:
         return refuse(str(error))
+    except BrokenPipeError:
+        # The reader, such as `head`, has read enough.
+        _discard_output()
+        return 0
     except OSError as error:
         try:
             _flush()
         except OSError:
-            # The output is full or closed; discard what is still buffered.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The output is full or closed.
+            _discard_output()
         return refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return refuse("there is not enough memory for this; ask for less")
@@ -124,3 +136,8 @@ def _flush() -> None:
     # A process may have been started without an output.
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+def _discard_output() -> None:
+    """Discard what is still buffered, because it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

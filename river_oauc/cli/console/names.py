@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.text import listed
 
 
 def known_name(kind: str, name: str, known: Collection[str]) -> str:
@@ -74,6 +75,27 @@ def closest_name(name: str, known: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
     return f" (did you mean {folded[close[0]]!r}?)" if close else ""
+
+
+def check_column(where: str, name: str, known: Iterable[str]) -> None:
+    """Refuse the name of a column that does not exist.
+
+    Parameters
+    ----------
+    where
+        The file, for the error message.
+    name
+        The user's input.
+    known
+        The columns of the file.
+
+    """
+    columns = list(known)
+    if name not in columns:
+        raise UserError(
+            f"{where}: no column {name!r}{closest_name(name, columns)}; "
+            f"the columns are {listed(columns)}"
+        )
 
 
 def _fold(name: str) -> str:
