@@ -81,19 +81,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn all files and write the model."""
-    saved = _model(args)
+    saved, target = _model(args)
     console = Console()
     with interrupts_held() as interrupts:
         for path in args.files:
-            run = FileRun(saved, path, args.model, args.every, interrupts)
+            run = FileRun(saved, target, path, args.model, args.every, interrupts)
             run.learn()
             for line in run.report():
                 say(console, line)
     return 0
 
 
-def _model(args: argparse.Namespace) -> SavedModel:
-    """Return the model to go on with, or a new one."""
+def _model(args: argparse.Namespace) -> tuple[SavedModel, Target]:
+    """Return the model to go on with, or a new one, and the label that it learns."""
     if args.model.exists():
         saved = SavedModel.read(args.model)
     else:
@@ -112,7 +112,7 @@ def _model(args: argparse.Namespace) -> SavedModel:
                 f"{args.model}: it was made with --{name} {value}, not {asked}; "
                 "write to another --model"
             )
-    return saved
+    return saved, saved.target
 
 
 class FileRun:
@@ -122,6 +122,8 @@ class FileRun:
     ----------
     saved
         The model and what is noted beside it.
+    target
+        The label.
     path
         The file of rows, or `-`.
     model_path
@@ -136,12 +138,14 @@ class FileRun:
     def __init__(
         self,
         saved: SavedModel,
+        target: Target,
         path: str,
         model_path: pathlib.Path,
         every: int,
         interrupts: Interrupts,
     ) -> None:
         self._saved = saved
+        self._target = target
         self._path = path
         self._model_path = model_path
         self._every = every
@@ -187,14 +191,12 @@ class FileRun:
         return self._saved.positions.get(pathlib.Path(self._path), source.can_grow)
 
     def _check_columns(self, record: dict[str, Any]) -> None:
-        assert self._saved.target is not None
-        for column in (self._saved.target.column, *self._saved.exclude):
+        for column in (self._target.column, *self._saved.exclude):
             check_column(self._name, column, record)
 
     def _learn_row(self, row: Row) -> None:
-        assert self._saved.target is not None
         try:
-            positive = self._saved.target.label(row.record)
+            positive = self._target.label(row.record)
             if positive is None:
                 return
             x = self._saved.features(row.record)
