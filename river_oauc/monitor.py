@@ -26,11 +26,11 @@ __all__ = ["Monitor", "ReliabilityBin", "Snapshot"]
 
 Prediction = float | dict[typing.Any, float]
 
-# The history has at most this many points; so many drifts are remembered as well.
+# The history has fewer points than this. As many drifts are remembered.
 _MAX_POINTS = 1_000
 
-# The first points are this share of a window apart: figures over a window change little in between.
-_FIRST_STEP = 0.01
+# In the beginning there are this many points per window: its figures change little in between.
+_POINTS_PER_WINDOW = 100
 
 # A reliability curve has at most this many bins, and each expects at least this many positives.
 _MAX_BINS, _MIN_EXPECTED = 10, 5
@@ -110,15 +110,14 @@ class Monitor:
     - `to_frame` has the history as a data frame, for a dashboard.
     - `plot` draws everything in one figure.
 
-    Ranking, calibration and the share of positives are those of the latest `window_size` labels, in
-    the order in which they came, with the predictions of the time when the records were observed.
-    The alert rate is that of the latest `window_size` records, whether labelled or not. If only
-    alerts get labels, the figures describe alerts, and no others.
+    The alert rate is that of the latest `window_size` records, with or without labels. All other
+    figures are about the latest `window_size` labels, in the order in which they came, and about
+    the predictions that the records got when they were observed. If only alerts are ever labelled,
+    they describe the ranking of alerts, and say nothing of the other records.
 
-    Calibration compares what was predicted with what came. The mean predicted probability should be
-    near the share of positives, and so it should be among examples with similar probabilities,
-    which `reliability` shows. This needs probabilities that mean frequencies: those of this package
-    do with `prior="empirical"`.
+    In a calibrated model, the mean predicted probability is near the share of positives. So it is
+    among examples with similar probabilities, which `reliability` shows. This is for probabilities
+    that mean frequencies: those of this package do with `prior="empirical"`.
 
     Memory is bounded, however long the stream is and however many labels never come: 32 bytes per
     example of the window, `max_pending` predictions at about 300 bytes and their keys, and 1 MB for
@@ -199,14 +198,14 @@ class Monitor:
         self.n_labelled = 0
         self.n_unmatched = 0
         self.n_drifts = 0
-        # Ring buffers. An alert is 1, none is 0, and NaN means that nobody decided.
+        # Ring buffers. An alert is 1, none is 0, and NaN means no decision.
         self._alerts = np.empty(window_size)
         self._labelled = np.empty((3, window_size))  # scores, alerts, labels
         self._pending: collections.OrderedDict[Hashable, tuple[float, float]]
         self._pending = collections.OrderedDict()
         self._gives_probabilities: bool | None = None  # unknown before the first prediction
         self._points: list[Snapshot] = []
-        self._step = math.ceil(_FIRST_STEP * window_size)
+        self._step = max(window_size // _POINTS_PER_WINDOW, 1)
         self._drifts: collections.deque[int] = collections.deque(maxlen=_MAX_POINTS)
         self._lock = new_lock()
 
@@ -222,7 +221,7 @@ class Monitor:
             The dict of `predict_proba_one`, or a score, which need not be a probability. There is
             no calibration for scores. All predictions must be of the same kind.
         alert
-            Whether an alert was raised. None if nobody decides.
+            Whether an alert was raised, or None if no decision was made.
 
         """
         hash(key)  # raises an error before anything has changed
@@ -265,7 +264,7 @@ class Monitor:
         y_pred
             The prediction before the label was learned, as for `observe_one`.
         alert
-            Whether an alert was raised. None if nobody decides.
+            Whether an alert was raised, or None if no decision was made.
 
         """
         positive = parse_label(y_true)
@@ -369,7 +368,8 @@ class Monitor:
         from river_oauc.monitor_figure import draw
 
         with self._lock:
-            return draw(self.history, self.drifts, self.reliability())
+            data = self.history, self.drifts, self.reliability()
+        return draw(*data)
 
     def __repr__(self) -> str:
         known = {name: it for name, it in self.snapshot()._asdict().items() if it == it}
@@ -438,7 +438,7 @@ def _parse_prediction(y_pred: Prediction) -> float:
 
 
 def _parse_alert(alert: bool | None) -> float:
-    """Return 1 for an alert, 0 for none, and NaN if nobody decides."""
+    """Return 1 for an alert, 0 for none, and NaN if no decision was made."""
     if alert is None:
         return math.nan
     if not isinstance(alert, bool | np.bool_):

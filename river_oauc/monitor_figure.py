@@ -63,30 +63,10 @@ def draw(
     )
     bottom = every[panels[-1]]
     for panel in panels:
-        axes = every[panel]
-        for (name, label), (color, dashes) in zip(_PANELS[panel].items(), _LOOKS, strict=False):
-            values = columns[name]
-            if not np.isnan(values).all():
-                label = f"{label} {values[-1]:.1%}"
-                axes.plot(columns["n_observed"], values, color=color, linestyle=dashes, label=label)
-        if drifts:
-            axes.vlines(
-                drifts,
-                0,
-                1,
-                color=_GREY,
-                linewidth=1,
-                transform=axes.get_xaxis_transform(),
-                label="drift" if panel == "Ranking" else "",
-            )
-        _dress(axes, panel)
-        if axes.lines:
-            axes.legend(
-                loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False, borderaxespad=0
-            )
-        if axes is not bottom:
-            axes.sharex(bottom)
-            axes.tick_params(labelbottom=False)
+        _draw_history(every[panel], panel, columns, drifts)
+        if panel != panels[-1]:
+            every[panel].sharex(bottom)
+            every[panel].tick_params(labelbottom=False)
     bottom.set(xlim=(0, max(history[-1].n_observed, 1)), xlabel="records")
     bottom.xaxis.set_major_formatter("{x:,.0f}")
     _use_logarithms(bottom, "y", np.concatenate([columns[name] for name in _PANELS["Shares"]]))
@@ -96,9 +76,28 @@ def draw(
     return figure
 
 
+def _draw_history(
+    axes: Axes, panel: str, columns: dict[str, FloatArray], drifts: Sequence[int]
+) -> None:
+    _dress(axes, panel)
+    for (name, label), (color, dashes) in zip(_PANELS[panel].items(), _LOOKS, strict=False):
+        values = columns[name]
+        if not np.isnan(values).all():
+            label = f"{label} {values[-1]:.1%}"
+            axes.plot(columns["n_observed"], values, color=color, linestyle=dashes, label=label)
+    if drifts:
+        label = "drift" if panel == "Ranking" else ""
+        from_bottom_to_top = axes.get_xaxis_transform()
+        axes.vlines(drifts, 0, 1, _GREY, label=label, linewidth=1, transform=from_bottom_to_top)
+    if axes.lines:
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False, borderaxespad=0
+        )
+
+
 def _draw_reliability(axes: Axes, bins: Sequence[ReliabilityBin]) -> None:
     n, predicted, observed = np.array(bins).T
-    # If the probabilities are right, 95 % of the bars meet the diagonal.
+    # If the probabilities are right, about 95 % of the bars meet the diagonal.
     margin = 1.96 * np.sqrt(predicted * (1.0 - predicted) / n)
     _dress(axes, "Calibration")
     shares = np.concatenate((predicted, observed))
@@ -108,8 +107,7 @@ def _draw_reliability(axes: Axes, bins: Sequence[ReliabilityBin]) -> None:
     axes.errorbar(
         predicted, observed, margin, color=_LOOKS[0][0], fmt="o", markersize=5, elinewidth=1
     )
-    axes.set(xlabel="predicted probability", ylabel="share of positives")
-    axes.set(box_aspect=1, anchor="N")
+    axes.set(xlabel="predicted probability", ylabel="share of positives", box_aspect=1, anchor="N")
 
 
 def _write_counts(axes: Axes, now: Snapshot) -> None:
@@ -123,9 +121,10 @@ def _use_logarithms(axes: Axes, axis: typing.Literal["x", "y"], shares: FloatArr
     """Show shares on a logarithmic scale, between powers of ten."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    logs = np.log10(shares[shares > 0.0]) if (shares > 0.0).any() else np.array([-0.5])
-    low = math.floor(logs.min())
-    limits = 10.0**low, 10.0 ** max(math.ceil(logs.max()), low + 1)
+    positive = shares[shares > 0.0]
+    low = math.floor(math.log10(min(positive, default=0.1)))
+    high = max(math.ceil(math.log10(max(positive, default=1.0))), low + 1)
+    limits = 10.0**low, 10.0**high
     axes.set(**{f"{axis}scale": "log", f"{axis}lim": limits})
     ticks = axes.xaxis if axis == "x" else axes.yaxis
     ticks.set_major_locator(LogLocator(subs=(1,) if axis == "x" else (1, 3)))
