@@ -85,6 +85,8 @@ def _draw_history(
         if not np.isnan(values).all():
             label = f"{label} {values[-1]:.1%}"
             axes.plot(columns["n_observed"], values, color=color, linestyle=dashes, label=label)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(max(bottom, 0.0), min(top, 1.0))
     if drifts:
         label = "drift" if panel == "Ranking" else ""
         from_bottom_to_top = axes.get_xaxis_transform()
@@ -118,13 +120,13 @@ def _write_counts(axes: Axes, now: Snapshot) -> None:
 
 
 def _use_logarithms(axes: Axes, axis: typing.Literal["x", "y"], shares: FloatArray) -> None:
-    """Show shares on a logarithmic scale, between powers of ten."""
+    """Show shares on a logarithmic scale, between powers of ten, and at most four of them."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     positive = shares[shares > 0.0]
+    high = math.ceil(math.log10(max(positive, default=1.0)))
     low = math.floor(math.log10(min(positive, default=0.1)))
-    high = max(math.ceil(math.log10(max(positive, default=1.0))), low + 1)
-    limits = 10.0**low, 10.0**high
+    limits = 10.0 ** min(max(low, high - 4), high - 1), 10.0**high
     axes.set(**{f"{axis}scale": "log", f"{axis}lim": limits})
     ticks = axes.xaxis if axis == "x" else axes.yaxis
     ticks.set_major_locator(LogLocator(subs=(1,) if axis == "x" else (1, 3)))

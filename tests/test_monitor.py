@@ -173,19 +173,19 @@ def test_memory_is_bounded_as_documented() -> None:
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        monitor = Monitor(window_size=2_000, max_pending=5_000)
-        for n in range(1, 32_001):
+        monitor = Monitor(window_size=1_000, max_pending=3_000)
+        for n in range(1, 12_001):
             key = 10**9 + n
             monitor.observe_one(key, given, alert=True)  # its label never comes
             monitor.update(n % 2, given)
             monitor.mark_drift()
-            if n in (8_000, 32_000):
+            if n in (4_000, 12_000):
                 used.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
     early, late = used
-    assert monitor.n_pending == 5_000 and len(monitor.drifts) == 1_000
-    assert max(used) < 32 * 2_000 + (300 + sys.getsizeof(key)) * 5_000 + 1_000_000
+    assert monitor.n_pending == 3_000 and len(monitor.drifts) == 1_000
+    assert max(used) < 32 * 1_000 + (300 + sys.getsizeof(key)) * 3_000 + 1_000_000
     assert late < early + 300_000  # there are up to 200 more points
 
 
@@ -339,6 +339,21 @@ def test_the_plot_has_a_panel_for_whatever_there_is() -> None:
     everything.mark_drift()
     assert titles(empty) == titles(scores) == ["Ranking", "Shares"]
     assert sorted(titles(everything)) == ["Alerts", "Calibration", "Ranking", "Shares"]
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-300, 1e-5, 0.1, 1.0])
+def test_the_plot_of_extreme_shares_has_ticks(p: float) -> None:
+    pytest.importorskip("matplotlib")
+    monitor = Monitor(window_size=10)
+    for i in range(200):
+        monitor.update(i == 60, probabilities(p), alert=i == 30)
+    figure = monitor.plot()
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        if axes.get_title(loc="left"):
+            low, high = axes.get_ylim()
+            ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+            assert 0.0 <= low < high <= 1.0 and 2 <= len(ticks) <= 11
 
 
 def test_the_lines_of_the_plot_are_the_history() -> None:
