@@ -199,8 +199,8 @@ class Monitor:
         self.n_unmatched = 0
         self.n_drifts = 0
         # Ring buffers. An alert is 1, none is 0, and NaN means no decision.
-        self._alerts = np.empty(window_size)
-        self._labelled = np.empty((3, window_size))  # scores, alerts, labels
+        self._alerts = np.zeros(window_size)
+        self._labelled = np.zeros((3, window_size))  # scores, alerts, labels
         self._pending: collections.OrderedDict[Hashable, tuple[float, float]]
         self._pending = collections.OrderedDict()
         self._gives_probabilities: bool | None = None  # unknown before the first prediction
@@ -372,16 +372,18 @@ class Monitor:
         return draw(*data)
 
     def __repr__(self) -> str:
-        known = {name: it for name, it in self.snapshot()._asdict().items() if it == it}
         return "\n".join(
-            f"{name}: {it:,}" if isinstance(it, int) else f"{name}: {it:.2%}"
-            for name, it in known.items()
+            f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value:.2%}"
+            for name, value in self.snapshot()._asdict().items()
+            if not math.isnan(value)
         )
 
     def __getstate__(self) -> dict[str, typing.Any]:
         with self._lock:
             # Another thread may go on while the copies are pickled.
-            return {name: copy.copy(it) for name, it in vars(self).items() if name != "_lock"}
+            return {
+                name: copy.copy(value) for name, value in vars(self).items() if name != "_lock"
+            }
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
         vars(self).update(state, _lock=new_lock())
