@@ -32,7 +32,7 @@ _MAX_POINTS = 1_000
 # In the beginning there are this many points per window: its figures change little in between.
 _POINTS_PER_WINDOW = 100
 
-# A reliability curve has at most this many bins, and each expects at least this many positives.
+# The largest number of bins of a reliability curve, and how many positives each should expect.
 _MAX_BINS, _MIN_EXPECTED = 10, 5
 
 
@@ -323,10 +323,10 @@ class Monitor:
     def reliability(self) -> list[ReliabilityBin]:
         """Compare predicted probabilities with shares of positives, from low to high ones.
 
-        The examples of the window are sorted by probability and cut into up to ten bins that expect
-        the same number of positives, five or more. So there are bins where positives are, however
-        rare they are. Equal probabilities stay together. The list is empty before the first label,
-        and if the predictions are scores.
+        The examples of the window are sorted by probability and cut into ten bins that expect about
+        the same number of positives, or into fewer bins if each would expect less than five. So
+        there are bins where the positives are, however rare they are. Equal probabilities stay
+        together. The list is empty before the first label, and if the predictions are scores.
         """
         with self._lock:
             scores, _, labels = self._window()
@@ -381,9 +381,7 @@ class Monitor:
     def __getstate__(self) -> dict[str, typing.Any]:
         with self._lock:
             # Another thread may go on while the copies are pickled.
-            return {
-                name: copy.copy(value) for name, value in vars(self).items() if name != "_lock"
-            }
+            return {name: copy.copy(value) for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, typing.Any]) -> None:
         vars(self).update(state, _lock=new_lock())
