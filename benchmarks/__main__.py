@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _commands() -> Iterable[tuple[str, Command, str]]:
     # Imported here because they need the extra.
-    from benchmarks import decisions, distributed, merging, speed
+    from benchmarks import decisions, distributed, merging, reviews, speed
     from benchmarks.paper import command as tables
     from benchmarks.records import command as records
     from benchmarks.streams import command as streams
@@ -29,6 +29,7 @@ def _commands() -> Iterable[tuple[str, Command, str]]:
         ("streams", streams, "learners on real streams and on the benchmark sets as streams"),
         ("records", records, "learners on raw records, and LightGBM retrained on the past"),
         ("decisions", decisions, "whether alerts keep their budget, their rate and their cost"),
+        ("reviews", reviews, "what reviews find when most labels come late"),
         ("merging", merging, "AUC after learning shards separately and merging the models"),
         ("speed", speed, "time per example of each learner"),
         ("distributed", distributed, "learning a table with two processes and with one"),

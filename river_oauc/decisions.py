@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import bisect
 import collections
-import copy
 import math
 import numbers
 import random
@@ -13,17 +12,17 @@ import typing
 from collections.abc import Iterator
 
 import numpy as np
-from river import base, compose
+from river import base
 
-from river_oauc.encoding.labels import parse_label, parse_weight
+from river_oauc.encoding.labels import parse_label
 from river_oauc.limits import short_repr
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count, check_number, check_share
 from river_oauc.rankers.base import FloatArray
+from river_oauc.scores import Features, score_of, sortable, unbounded_score
+from river_oauc.wrapper import ClassifierWrapper, weight_among
 
 __all__ = ["AlertBudget", "FalsePositiveRate", "MinimumCost"]
-
-Features = dict[base.typing.FeatureName, typing.Any]
 
 # After this many scores without an alert, the level of a window is e times as high. It is fewer in
 # the beginning, when the scores of a model still grow, but not fewer than make five alerts.
@@ -45,9 +44,6 @@ _MAX_LOG_RATIO = math.log(1e6)
 
 # Scores beyond this have no square.
 _MAX_SCORE = 1e100
-
-# Probabilities closer to 0 and 1 have no usable log odds.
-_SMALLEST_PROBABILITY = 1e-9
 
 
 class ScoreWindow:
@@ -91,7 +87,7 @@ class ScoreWindow:
 
     def is_top(self, score: float, rate: float) -> bool:
         """Return whether a score is among the top share `rate`."""
-        score = _ordered(score)
+        score = sortable(score)
         with self._lock:
             n = len(self._sorted)
             not_above = bisect.bisect_right(self._sorted, score)
@@ -101,7 +97,7 @@ class ScoreWindow:
 
     def update(self, score: float, rate: float) -> None:
         """Count a score, and whether it was among the top share `rate`."""
-        score = _ordered(score)
+        score = sortable(score)
         with self._lock:
             is_top = self.is_top(score, rate)
             if len(self._sorted) != len(self._recent):
@@ -133,11 +129,6 @@ class ScoreWindow:
         self._sorted = sorted(self._recent)
         self._correction, self._draw = state["correction"], state["draw"]
         self._random.setstate(state["random"])
-
-
-def _ordered(score: float) -> float:
-    """Return a score that can be sorted: NaN counts as the lowest."""
-    return score if score == score else -math.inf
 
 
 class Calibration(typing.NamedTuple):
@@ -234,7 +225,7 @@ def _clipped(value: float, bound: float) -> float:
     return min(max(value, -bound), bound)
 
 
-class DecisionWrapper(base.Wrapper[base.Classifier], base.Classifier):
+class DecisionWrapper(ClassifierWrapper):
     """Base class of the wrappers that decide.
 
     `predict_one` is the decision. Everything else is that of the wrapped model.
@@ -245,19 +236,6 @@ class DecisionWrapper(base.Wrapper[base.Classifier], base.Classifier):
         A binary classifier, or a pipeline that ends in one.
 
     """
-
-    def __init__(self, model: base.Classifier) -> None:
-        if not isinstance(model, base.Estimator) or not hasattr(model, "predict_proba_one"):
-            raise ValueError(f"model is {short_repr(model)}: it must be a classifier")
-        self.model = model
-
-    @property
-    def _wrapped_model(self) -> base.Classifier:
-        return self.model
-
-    @property
-    def _multiclass(self) -> bool:
-        return False
 
     @abc.abstractmethod
     def predict_one(self, x: Features, **kwargs: typing.Any) -> bool:
@@ -292,52 +270,7 @@ class DecisionWrapper(base.Wrapper[base.Classifier], base.Classifier):
             A dictionary of features.
 
         """
-        if _has_score(self.model):
-            return float(self.model.score_one(x, **kwargs))  # type: ignore[attr-defined]
-        return float(self.model.predict_proba_one(x, **kwargs).get(True, 0.0))
-
-    def _unit_test_skips(self) -> set[str]:
-        # The probabilities of a model for any number of classes lack labels that it has not seen.
-        skips: set[str] = self.model._unit_test_skips()
-        return skips | ({"check_predict_proba_one_binary"} if self.model._multiclass else set())
-
-    def clone(
-        self, new_params: dict[str, typing.Any] | None = None, include_attributes: bool = False
-    ) -> typing.Self:
-        """Return a new wrapper with the same parameters around a clone of the model.
-
-        Parameters
-        ----------
-        new_params
-            Parameters to override, by name.
-        include_attributes
-            Whether to copy what has been learned as well.
-
-        """
-        twin: typing.Self = super().clone(new_params, include_attributes)
-        if include_attributes and "model" not in (new_params or {}):
-            # river clones a model that is a parameter without what it has learned.
-            twin.model = copy.deepcopy(self.model)
-        return twin
-
-
-def _has_score(model: base.Estimator) -> bool:
-    # A pipeline always has the method, and its last step may not.
-    while isinstance(model, compose.Pipeline):
-        model = model._last_step
-    return hasattr(model, "score_one")
-
-
-def _weight(kwargs: dict[str, typing.Any]) -> float:
-    """Return the importance weight among the arguments of `learn_one`."""
-    return parse_weight(kwargs["w"]) if "w" in kwargs else 1.0
-
-
-def _test_models() -> Iterator[typing.Any]:
-    from river import linear_model, preprocessing
-
-    yield preprocessing.StandardScaler() | linear_model.LogisticRegression()
-    yield linear_model.LogisticRegression()
+        return score_of(self.model, x, **kwargs)
 
 
 class RateWrapper(DecisionWrapper):
@@ -369,8 +302,8 @@ class RateWrapper(DecisionWrapper):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        for model in _test_models():
-            yield {"model": model, "rate": 0.1, "seed": 1}
+        for params in super()._unit_test_params():
+            yield params | {"rate": 0.1, "seed": 1}
 
     def predict_one(self, x: Features, **kwargs: typing.Any) -> bool:
         """Return whether the record is flagged. This changes nothing.
@@ -493,7 +426,7 @@ class AlertBudget(RateWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        self._learn(x, y, not observed and _weight(kwargs) > 0.0, kwargs)
+        self._learn(x, y, not observed and weight_among(kwargs) > 0.0, kwargs)
 
 
 class FalsePositiveRate(RateWrapper):
@@ -561,7 +494,7 @@ class FalsePositiveRate(RateWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        self._learn(x, y, not parse_label(y) and _weight(kwargs) > 0.0, kwargs)
+        self._learn(x, y, not parse_label(y) and weight_among(kwargs) > 0.0, kwargs)
 
 
 class MinimumCost(DecisionWrapper):
@@ -632,11 +565,6 @@ class MinimumCost(DecisionWrapper):
         self.false_negative = false_negative
         self._calibration = Calibration()
 
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        for model in _test_models():
-            yield {"model": model}
-
     def predict_one(self, x: Features, **kwargs: typing.Any) -> bool:
         """Return whether the record is flagged. This changes nothing.
 
@@ -647,7 +575,7 @@ class MinimumCost(DecisionWrapper):
 
         """
         false_positive, false_negative = self._costs(x)
-        odds = math.exp(self._calibration.log_odds(self._unbounded_score(x, **kwargs)))
+        odds = math.exp(self._calibration.log_odds(unbounded_score(self.model, x, **kwargs)))
         return odds * false_negative > false_positive
 
     def learn_one(self, x: Features, y: base.typing.ClfTarget, **kwargs: typing.Any) -> None:
@@ -663,22 +591,14 @@ class MinimumCost(DecisionWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        positive, weight = parse_label(y), _weight(kwargs)
+        positive, weight = parse_label(y), weight_among(kwargs)
         calibration = self._calibration
         if weight:
             log_cost_ratio = _log_ratio(*self._costs(x))
-            score = self._unbounded_score(x)
+            score = unbounded_score(self.model, x)
             calibration = calibration.updated(score, positive, weight, log_cost_ratio)
         self.model.learn_one(x, y, **kwargs)
         self._calibration = calibration
-
-    def _unbounded_score(self, x: Features, **kwargs: typing.Any) -> float:
-        """Return the score, or the log odds if the model has no score but probabilities."""
-        score = self.score_one(x, **kwargs)
-        if _has_score(self.model):
-            return score
-        p = min(max(score, _SMALLEST_PROBABILITY), 1.0 - _SMALLEST_PROBABILITY)
-        return math.log(p / (1.0 - p))
 
     def _costs(self, x: Features) -> tuple[float, float]:
         """Return the costs of a false positive and of a false negative."""
