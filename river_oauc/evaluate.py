@@ -87,7 +87,8 @@ def iter_reviews(
     later, or never. No label is used for learning before it has arrived.
 
     Compare the result with `delay=0`, which is progressive validation: the model learns every
-    record right after it is scored. No policy can be expected to find more.
+    record right after it is scored. The best way to learn from late labels that we know is
+    `feedback.AlertFeedback`, which is told what has been reviewed. Any other model just learns.
 
     It keeps the records of the period and those whose labels are under way, and takes the time of
     one score and at most one step of learning per record.

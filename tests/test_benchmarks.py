@@ -1,4 +1,4 @@
-"""`python -m benchmarks` with `speed`, `merging`, `decisions` and `distributed`."""
+"""`python -m benchmarks` with `speed`, `merging`, `decisions`, `reviews` and `distributed`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from benchmarks.decisions import (
 )
 from benchmarks.distributed import write_table
 from benchmarks.merging import held_out_aucs, merged_model
+from benchmarks.reviews import n_found
 from benchmarks.speed import MIN_LAP, MIN_RUN_UP, WARM_UP, Stopwatch, generate, measure
 from river_oauc import OAUCM
 from river_oauc.cli.models import CONTENDERS, Contender
@@ -244,6 +245,31 @@ def test_the_command_prints_and_writes_decisions(tmp_path: pathlib.Path) -> None
         assert not any(shares)
         assert 0.5 < float(at_10) < 4.0
         assert 0.5 < float(at_50) < 4.0
+
+
+# Reviews ------------------------------------------------------------------------------------------
+
+
+def test_positives_found_in_the_second_half() -> None:
+    # Every 100th record is positive, and ranks first; in the first half, it ranks last.
+    examples = [({"row": row}, row % 100 == 0) for row in range(1_000)]
+    scores = np.array([float(y) * (row >= 400) for row, (_, y) in enumerate(examples)])
+    assert n_found(examples, Replay(scores), None, "all") == 5
+    assert n_found(examples, Replay(-scores), None, "all") == 0
+
+
+@pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
+def test_the_command_prints_and_writes_reviews(tmp_path: pathlib.Path) -> None:
+    table = tmp_path / "reviews.md"
+    arguments = ["reviews", "weather_aus", "--delays", "100", "200"]
+    shown = output(*arguments, "--limit", "500", "--markdown", str(table))
+    lines = table.read_text().splitlines()
+    assert len(lines) == 2 + 2 * (1 + 1)
+    for line in lines[2:]:
+        _, delay, name, *found, _ = (cell.strip() for cell in line.split("|"))
+        assert name in shown and delay in ("100", "200")
+        if name != "mean share":
+            assert all(0 <= int(n) <= 3 for n in found)
 
 
 # Distributed --------------------------------------------------------------------------------------
