@@ -44,9 +44,9 @@ _POLICIES: dict[str, tuple[Callable[[], Any], str]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"(default: all) {', '.join(_SETS)}")
-    parser.add_argument("--delays", type=positive_int, nargs="+", default=[100, 1_000, 10_000])
+    parser.add_argument("--delays", type=positive_int, nargs="+", default=[1_000])
     parser.add_argument(
-        "--limit", type=positive_int, default=40_000, help="records per set (%(default)s)"
+        "--limit", type=positive_int, default=100_000, help="records per set (%(default)s)"
     )
     parser.add_argument("--markdown", type=pathlib.Path, help="file to write the table to")
 

@@ -20,7 +20,7 @@ from river_oauc.scores import Features, score_of, sortable
 
 __all__ = ["Period", "iter_reviews"]
 
-LEARN_FROM = ("all", "reviewed", "delayed")
+_LEARN_FROM = ("all", "reviewed", "delayed")
 
 
 class Period(typing.NamedTuple):
@@ -81,14 +81,14 @@ def iter_reviews(
     """Evaluate a model on a stream in which somebody reviews the records that rank highest.
 
     Use it to find out how many frauds, failures or intrusions a desk would have found. Progressive
-    validation cannot tell: there, the model gets each label at once. Here, each record is scored
-    when it arrives. At the end of a period, such as a day, the highest scores are reviewed, and
-    the model gets the labels of these records. The labels of all others arrive `delay` records
-    later, or never. No label is used for learning before it has arrived.
+    validation cannot tell: there, the model gets each label at once. Here, as in [^1], each record
+    is scored when it arrives. At the end of a period, such as a day, the highest scores are
+    reviewed, and the model gets the labels of these records. The labels of all others arrive
+    `delay` records later, or never. No label is used for learning before it has arrived.
 
-    Compare the result with `delay=0`, which is progressive validation: the model learns every
-    record right after it is scored. The best way to learn from late labels that we know is
-    `feedback.AlertFeedback`, which is told what has been reviewed. Any other model just learns.
+    With `delay=0` this is progressive validation: the model learns every record right after it is
+    scored. The difference is what late labels cost. `feedback.AlertFeedback` makes it small; it is
+    told which labels come from reviews.
 
     It keeps the records of the period and those whose labels are under way, and takes the time of
     one score and at most one step of learning per record.
@@ -103,8 +103,8 @@ def iter_reviews(
         Number of records in a period, or a function of the record, such as its day. In the latter
         case, a period ends when the value changes.
     delay
-        Number of records that arrive between a record and its label, unless it is reviewed. None
-        means that labels come from reviews only.
+        Number of records that arrive between a record and its label, unless it is reviewed
+        earlier. None means that labels come from reviews only.
     reviewed
         Number of records to review at the end of each period if it is an integer, otherwise their
         share of the period, rounded, and at least one record. The highest scores are reviewed, and
@@ -170,7 +170,7 @@ def iter_reviews(
         check_share("reviewed", reviewed)
     if explored != 0:
         check_share("explored", explored)
-    check_choice("learn_from", learn_from, LEARN_FROM)
+    check_choice("learn_from", learn_from, _LEARN_FROM)
     return _periods(dataset, model, period, delay, reviewed, explored, learn_from, seed)
 
 

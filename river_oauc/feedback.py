@@ -41,23 +41,32 @@ class AlertFeedback(ClassifierWrapper):
     Parameters
     ----------
     model
-        A binary classifier, or a pipeline that ends in one. Its attributes are reached through
-        `model`.
+        A binary classifier, or a pipeline that ends in one. It may have learned before. Its
+        attributes are reached through `model`.
 
     Examples
     --------
+    A desk that reviews one record in ten, and gets the other labels 200 records later:
+
     >>> from river import datasets
     >>> from river_oauc import AutoOAUC
+    >>> from river_oauc.decisions import AlertBudget
     >>> from river_oauc.feedback import AlertFeedback
 
-    >>> model = AlertFeedback(AutoOAUC(seed=42))
+    >>> model = AlertBudget(AlertFeedback(AutoOAUC(seed=42)), rate=0.1, seed=42)
+    >>> reviewed, late = [], []
     >>> for x, y in datasets.Phishing():
-    ...     score = model.score_one(x)
-
-    When somebody has reviewed a record, and when the label of another one arrives:
-
-    >>> model.learn_one(x, y, reviewed=True)
-    >>> model.learn_one(x, y)
+    ...     is_alert = model.predict_one(x)
+    ...     model.observe_one(x)
+    ...     if is_alert:
+    ...         reviewed.append(y)
+    ...         model.learn_one(x, y, observed=True, reviewed=True)
+    ...     else:
+    ...         late.append((x, y))
+    ...     if len(late) > 200:
+    ...         model.learn_one(*late.pop(0), observed=True)
+    >>> f"{len(reviewed)} reviewed, {sum(reviewed)} of them phishing"
+    '161 reviewed, 150 of them phishing'
 
     `evaluate.iter_reviews` measures what this finds on records of the past.
 
@@ -132,7 +141,7 @@ class AlertFeedback(ClassifierWrapper):
             self._stack.learn(scores, positive, weight)
 
     def _scores(self, x: Features, **kwargs: typing.Any) -> tuple[float, float]:
-        return (
-            unbounded_score(self.model, x, **kwargs),
-            unbounded_score(self._review_model, x, **kwargs),
-        )
+        a = unbounded_score(self.model, x, **kwargs)
+        b = unbounded_score(self._review_model, x, **kwargs)
+        # One NaN would stay in the regression for good.
+        return a if a == a else 0.0, b if b == b else 0.0

@@ -381,6 +381,15 @@ def test_without_reviews_it_ranks_as_the_model() -> None:
         bare.learn_one(x, y)
 
 
+def test_nan_does_not_stay() -> None:
+    model = AlertFeedback(Given())
+    for i in range(50):
+        score = math.nan if i == 20 else i % 2
+        model.learn_one({"id": i, "score": score}, i % 2 == 1, reviewed=True)
+    assert model.score_one({"id": 50, "score": 1.0}) > model.score_one({"id": 51, "score": 0.0})
+    assert model.score_one({"id": 52, "score": math.nan}) == 0.0
+
+
 def trained() -> Any:
     model = AlertFeedback(AutoOAUC(experts=("linear", "sparse"), seed=1))
     for i, (x, y) in enumerate(PHISHING):
