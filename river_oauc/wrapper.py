@@ -6,7 +6,7 @@ import copy
 import typing
 from collections.abc import Iterator
 
-from river import base, linear_model, preprocessing
+from river import base
 
 from river_oauc.encoding.labels import parse_weight
 from river_oauc.limits import short_repr
@@ -37,6 +37,8 @@ class ClassifierWrapper(base.Wrapper[base.Classifier], base.Classifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
+        from river import linear_model, preprocessing
+
         yield {"model": preprocessing.StandardScaler() | linear_model.LogisticRegression()}
         yield {"model": linear_model.LogisticRegression()}
 
