@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
                 ]
                 star = "" if name in _TUNED else "*"
                 counts[delay].append([str(delay), name + star, *map(str, (at_once, *found))])
-                shares[delay].append([n / at_once for n in found])
+                shares[delay].append([n / at_once if at_once else np.nan for n in found])
                 bar.advance(task)
     for delay in args.delays:
         means = np.mean(shares[delay], axis=0).tolist()

@@ -16,7 +16,7 @@ from river_oauc.encoding.labels import parse_label
 from river_oauc.feedback import AlertFeedback
 from river_oauc.metrics import exact_auc
 from river_oauc.parameters import check_choice, check_count, check_share
-from river_oauc.scores import Features, score_of, sortable
+from river_oauc.scores import Features, last_step, score_of, sortable
 
 __all__ = ["Period", "iter_reviews"]
 
@@ -185,7 +185,7 @@ def _periods(
     seed: int | None,
 ) -> Iterator[Period]:
     rng = random.Random(seed)
-    review = {"reviewed": True} if isinstance(model, AlertFeedback) else {}
+    review = {"reviewed": True} if isinstance(last_step(model), AlertFeedback) else {}
     waiting: collections.deque[_Record] = collections.deque()
     n_positives = n_found = 0
 

@@ -29,11 +29,9 @@ class AlertFeedback(ClassifierWrapper):
     all that it learns, it hardly sees what ranks low. So there are two models [^1], and each
     record is learned once, as soon as its label is there: `model` learns all of them, and a clone
     of it learns the reviewed ones. The score is a weighted sum of the two scores. The weights are
-    those of a logistic regression on the reviewed records, with the scores they had before they
-    were learned, and follow change.
-
-    If reviews do not tell more than old labels do, little is lost: the weight of the clone gets
-    small. If nothing is ever reviewed, records rank as with `model` alone.
+    those of a logistic regression on the reviewed records, with the scores that they had before
+    they were learned. They follow change. If nothing is ever reviewed, records rank as with `model`
+    alone.
 
     A score takes the time of two, and so does learning a reviewed record. Probabilities are those
     of two balanced classes.

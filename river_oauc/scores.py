@@ -13,12 +13,17 @@ _SMALLEST_PROBABILITY = 1e-9
 Features = dict[base.typing.FeatureName, typing.Any]
 
 
-def has_score(model: base.Estimator) -> bool:
-    """Return whether a model, or the last step of a pipeline, has `score_one`."""
-    # A pipeline always has the method, and its last step may not.
+def last_step(model: base.Estimator) -> base.Estimator:
+    """Return the last step of a pipeline, or the model if it is none."""
     while isinstance(model, compose.Pipeline):
         model = model._last_step
-    return hasattr(model, "score_one")
+    return model
+
+
+def has_score(model: base.Estimator) -> bool:
+    """Return whether a model has `score_one`."""
+    # A pipeline always has the method, and its last step may not.
+    return hasattr(last_step(model), "score_one")
 
 
 def score_of(model: typing.Any, x: Features, **kwargs: typing.Any) -> float:
