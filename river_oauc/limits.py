@@ -33,9 +33,9 @@ def short_repr(value: typing.Any) -> str:
     return _repr.repr(value)
 
 
-def divergence_error() -> ValueError:
-    """Return the error for a step after which the weights would be too large."""
+def divergence_error(what: str = "weights", limit: float = MAX_NORM) -> ValueError:
+    """Return the error for a step after which the weights, or other sums, would be too large."""
     return ValueError(
-        f"the weights would grow beyond {MAX_NORM:g}: the step is too large for these features; "
+        f"the {what} would grow beyond {limit:g}: the step is too large for these features; "
         "scale them, or lower the step size"
     )

@@ -14,7 +14,7 @@ from river_oauc.rankers.linear import LinearRanker
 from river_oauc.rankers.moments import Moments
 
 
-class _LinearClassifier(OnlineAUCClassifier):
+class LinearClassifier(OnlineAUCClassifier):
     """A linear score, learned on a loss of an example's margin over the opposite class."""
 
     _LOSS: typing.ClassVar[str]
@@ -52,7 +52,7 @@ class _LinearClassifier(OnlineAUCClassifier):
             return {False: negative, True: positive}
 
 
-class OAUCM(_LinearClassifier):
+class OAUCM(LinearClassifier):
     """Online AUC maximisation with a worst-case hinge loss (OAUC-M).
 
     Learns a linear score that ranks positives above negatives. An example is compared with all
@@ -146,7 +146,7 @@ class OAUCM(_LinearClassifier):
         yield {"lr": optim.schedulers.InverseScaling(0.5), "prior": "empirical"}
 
 
-class OAUCS(_LinearClassifier):
+class OAUCS(LinearClassifier):
     """Online AUC maximisation with the squared loss (OAUC-S, also known as OPAUC).
 
     Learns a linear score that ranks positives above negatives by gradient descent on the mean

@@ -12,13 +12,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.paper.grids.adaptive import AdaOAMStack, FTRLAUCStack
 from benchmarks.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from benchmarks.paper.grids.koil import KOILStack
 from benchmarks.paper.grids.nearest import k_nearest_by_row, nearest_by_row
 from benchmarks.paper.grids.oauc import OAUCMStack, OAUCSStack
 from benchmarks.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from benchmarks.paper.grids.saddle_point import SOLAMStack, SPAUCStack
 from benchmarks.paper.grids.stack import LARGEST_NORM, Stack
-from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
+from river_oauc import (
+    FTRLAUC,
+    KOIL,
+    OAM,
+    OAUCM,
+    OAUCS,
+    OKAUCM,
+    OKAUCS,
+    OLUBAUC,
+    PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
+)
 from river_oauc.kernels import RBF
 
 Stream = tuple[np.ndarray, np.ndarray]
@@ -69,6 +84,10 @@ LINEAR = [
     Case("OAM", OAMStack, OAM, {"C": POWERS}, OAM_OPTIONS),
     Case("OAM-c", OAMStack, OAM, {"C": POWERS}, OAM_OPTIONS | {"weighting": "constant"}),
     Case("OL-UBAUC", OLUBAUCStack, OLUBAUC, {"l2": POWERS}),
+    Case("SOLAM", SOLAMStack, SOLAM, {"xi": POWERS, "R": POWERS}),
+    Case("SPAUC", SPAUCStack, SPAUC, {"c": POWERS, "l2": POWERS}, diverges=True),
+    Case("AdaOAM", AdaOAMStack, AdaOAM, STEPS),
+    Case("FTRL-AUC", FTRLAUCStack, FTRLAUC, {"alpha": POWERS, "l1": POWERS}),
 ]
 KERNEL = [
     Case("OKAUC-M", OKAUCMStack, OKAUCM, WIDTHS, SMALL),
@@ -100,6 +119,9 @@ def learn(stack: Stack, stream: Stream) -> None:
 
 def parameters_of(model: Any) -> np.ndarray:
     """Return the weights or coefficients."""
+    if isinstance(model, FTRLAUC):
+        # Its weights follow from its state.
+        return model._ranker.weights
     state = model._ranker.get_state()
     return state["support"]["coefficients"] if "support" in state else state["weights"]
 

@@ -9,6 +9,7 @@ from typing import Any
 from river import base, forest, imblearn, linear_model, optim, tree
 
 from river_oauc import (
+    FTRLAUC,
     KOIL,
     OAM,
     OAUCM,
@@ -18,6 +19,9 @@ from river_oauc import (
     OLUBAUC,
     OTAUC,
     PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
     AutoOAUC,
     Perceptron,
     SparseOAUCM,
@@ -96,6 +100,10 @@ CONTENDERS = (
     Contender("KOIL", lambda seed: KOIL(seed=seed), ours=True, by_default=False),
     Contender("OAM", lambda seed: OAM(seed=seed), ours=True, by_default=False),
     Contender("OLUBAUC", lambda seed: OLUBAUC(), ours=True, by_default=False),
+    Contender("AdaOAM", lambda seed: AdaOAM(), ours=True, by_default=False),
+    Contender("FTRLAUC", lambda seed: FTRLAUC(), ours=True, by_default=False),
+    Contender("SOLAM", lambda seed: SOLAM(), ours=True, by_default=False),
+    Contender("SPAUC", lambda seed: SPAUC(), ours=True, by_default=False),
     Contender("PAI", lambda seed: PAI(), ours=True, by_default=False),
     Contender("Perceptron", lambda seed: Perceptron(), ours=True, by_default=False),
     Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression(), for_wide=True),

@@ -156,10 +156,13 @@ class Vectorizer:
         self._values = operator.itemgetter(*self.index)
         self._n_layout = len(self.index)
 
-    def read(self, x: Record) -> _Rows:
+    def read(self, x: Record) -> Rows:
         """Return a record that is to be learned, as the only row of a data frame."""
         x, values = self._read(x, learning=True)
-        return _Rows(values[np.newaxis], list(x))
+        return self._new_rows(values[np.newaxis], list(x))
+
+    def _new_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> Rows:
+        return Rows(matrix, columns)
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
@@ -201,14 +204,14 @@ class Vectorizer:
     def learn(self, x: Record, positive: bool, weight: float) -> None:
         """Do nothing: what an array is does not depend on labels."""
 
-    def merged(self, other: Vectorizer) -> Vectorizer:
+    def merged(self, other: typing.Self) -> typing.Self:
         """Return a vectorizer that knows the names of both, those of the other one last."""
-        twin = Vectorizer(self.max_features)
+        twin = type(self)(self.max_features)
         twin.size, twin.index = self.size, dict(self.index)
         twin.extend(other.index)
         return twin
 
-    def read_frame(self, frame: Frame, learning: bool) -> _Rows:
+    def read_frame(self, frame: Frame, learning: bool) -> Rows:
         """Return the rows of a data frame, all of them checked."""
         if learning and self.max_features is not None:
             check_room(len(self.index.keys() | set(frame.columns)), self.max_features)
@@ -220,7 +223,7 @@ class Vectorizer:
             row = int(np.argmin(valid))
             x: Record = dict(zip(frame.columns, matrix[row].tolist(), strict=True))
             raise ValueError(f"{record_error(x)} (row {row} of the data frame)")
-        return _Rows(matrix, frame.columns)
+        return self._new_rows(matrix, frame.columns)
 
     def decode(self, array: FloatArray) -> dict[Name, float]:
         """Return the entries of an array by the names of their features."""
@@ -249,7 +252,7 @@ def check_room(n_features: int, max_features: int) -> None:
         )
 
 
-class _Rows:
+class Rows:
     """The rows of a data frame as arrays."""
 
     def __init__(self, matrix: FloatArray, columns: Sequence[Name]) -> None:

@@ -101,6 +101,20 @@ def reindexed(array: FloatArray, positions: IntArray, n_features: int) -> FloatA
     return moved
 
 
+def learn_longer(ranker: typing.Any, x: FloatArray, positive: bool, weight: float) -> None:
+    """Let a ranker learn from an example with features that are new, and have been 0 so far.
+
+    If the example is refused, the ranker is as it was.
+    """
+    before = vars(ranker).copy()
+    ranker.reindex(np.arange(ranker.n_features), len(x))
+    try:
+        ranker.learn(x, positive, weight)
+    except Exception:
+        vars(ranker).update(before)
+        raise
+
+
 def share_of_other(own: typing.Sequence[float], other: typing.Sequence[float]) -> float:
     """Return the weight of the other of two rankers in their average, given their class sizes.
 

@@ -11,7 +11,13 @@ import numpy as np
 
 from river_oauc.limits import MAX_COEFFICIENT, MAX_NORM, MAX_SQUARED_NORM, divergence_error
 from river_oauc.parameters import LearningRate, step_size
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed, share_of_other
+from river_oauc.rankers.base import (
+    FloatArray,
+    IntArray,
+    learn_longer,
+    reindexed,
+    share_of_other,
+)
 from river_oauc.rankers.calibration import slope
 from river_oauc.state import State, StateReader
 
@@ -113,6 +119,9 @@ class FirstOrderRanker(abc.ABC):
     of the scores that examples had before they were learned.
     """
 
+    # The arrays with an entry per feature.
+    _VECTORS: typing.ClassVar[tuple[str, ...]] = ("weights",)
+
     def __init__(self) -> None:
         self._set_weights(np.zeros(1))
         # The negatives and the positives.
@@ -153,7 +162,7 @@ class FirstOrderRanker(abc.ABC):
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
         if len(x) > len(self.weights):
-            self._learn_longer(x, positive, weight)
+            learn_longer(self, x, positive, weight)
             return
         own, score = self.classes[positive], float(self.weights.dot(x))
         squared_norm = self._squared_norm
@@ -165,17 +174,6 @@ class FirstOrderRanker(abc.ABC):
             own.update_spread(deviation * deviation / squared_norm)
         own.update(x, weight)
         self._describe_scores()
-
-    def _learn_longer(self, x: FloatArray, positive: bool, weight: float) -> None:
-        """Learn from an example with features that are new, and have been 0 so far."""
-        weights, classes = self.weights, self.classes
-        self.reindex(np.arange(len(weights)), len(x))
-        try:
-            self.learn(x, positive, weight)
-        except Exception:
-            self._set_weights(weights)
-            self.classes = classes
-            raise
 
     def logit(self, score: float, empirical: bool) -> float:
         negative, positive = self.classes
@@ -199,9 +197,11 @@ class FirstOrderRanker(abc.ABC):
         return share_of_other([each.n for each in self.classes], [each.n for each in other.classes])
 
     def reindex(self, positions: IntArray, n_features: int) -> None:
-        weights = reindexed(self.weights, positions, n_features)
-        classes = [each.reindexed(positions, n_features) for each in self.classes]
-        self.weights, self.classes = weights, classes
+        moved: dict[str, typing.Any] = {
+            name: reindexed(getattr(self, name), positions, n_features) for name in self._VECTORS
+        }
+        moved["classes"] = [each.reindexed(positions, n_features) for each in self.classes]
+        vars(self).update(moved)
 
     def get_state(self) -> State:
         return {

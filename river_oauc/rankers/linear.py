@@ -10,7 +10,13 @@ import numpy as np
 from river_oauc.limits import MAX_COEFFICIENT, MAX_SQUARED_NORM, divergence_error
 from river_oauc.parameters import LearningRate, step_size
 from river_oauc.rankers import losses
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed, share_of_other
+from river_oauc.rankers.base import (
+    FloatArray,
+    IntArray,
+    learn_longer,
+    reindexed,
+    share_of_other,
+)
 from river_oauc.rankers.calibration import MAX_SLOPE, slope
 from river_oauc.rankers.moments import Moments
 from river_oauc.state import State, StateReader
@@ -38,6 +44,9 @@ class LinearRanker:
 
     """
 
+    # The arrays with an entry per feature.
+    _VECTORS: typing.ClassVar[tuple[str, ...]] = ("weights",)
+
     def __init__(self, loss: str, l2: float, lr: LearningRate) -> None:
         self.loss, self.l2, self.lr = loss, l2, lr
         self._gradient = losses.psi_m_gradient if loss == "psi_m" else losses.psi_s_gradient
@@ -59,29 +68,22 @@ class LinearRanker:
         return float(w.dot(x if len(x) == len(w) else x[: len(w)]))
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
-        w, moments = self.weights, self.moments
+        w = self.weights
         if len(x) > len(w):
-            w, moments = self._with_room_for(len(x))
+            learn_longer(self, x, positive, weight)
+            return
         y = 1.0 if positive else -1.0
-        own, opposite = moments[positive], moments[not positive]
+        own, opposite = self.moments[positive], self.moments[not positive]
         t = self.t + 1
         if opposite.n:
-            # Σw, times the number of examples.
-            direction, scatter_w = x - opposite.mean, opposite.scatter.dot(w)
-            vectors = np.array((w, direction, scatter_w))
-            _, margin, scatter = vectors.dot(w).tolist()
+            # w, d and Σw.
+            vectors = np.array((w, x - opposite.mean, opposite.scatter.dot(w) / opposite.n))
+            _, margin, variance = vectors.dot(w).tolist()
             # For ψ_M these are Φ = (1 + b/r) / 2 and 1 / (2r), with b = 1 - margin and
             # r = √(b² + variance).
-            pull, spread = self._gradient(y * margin, max(scatter / opposite.n, 0.0))
-            eta = step_size(self.l2, self.lr, t)
-            shrink, pull, spread = 1.0 - eta * self.l2, eta * weight * pull, eta * weight * spread
-            if not abs(shrink) + abs(pull) + spread <= MAX_COEFFICIENT:
-                raise divergence_error()
-            w = np.dot((shrink, y * pull, -spread / opposite.n), vectors)
-            # Unlike `dot`, `vdot` does not warn of an overflow.
-            if not float(np.vdot(w, w)) <= MAX_SQUARED_NORM:
-                raise divergence_error()
-        self.t, self.weights, self.moments = t, w, moments
+            pull, spread = self._gradient(y * margin, max(variance, 0.0))
+            w = self._step(vectors, y * weight * pull, weight * spread, t)
+        self.t, self.weights = t, w
         # An interrupt here would leave the example out of the moments, and everything consistent.
         own.update(x, weight)
         if opposite.n:
@@ -91,13 +93,21 @@ class LinearRanker:
                 # The mean scores of the classes move together, and their distance changes slowly.
                 self._midpoint = float(w.dot(opposite.mean)) + y * self._half_gap
 
-    def _with_room_for(self, n_features: int) -> tuple[FloatArray, list[Moments]]:
-        """Return weights and moments in which features that are new have been 0 so far."""
-        positions = np.arange(len(self.weights))
-        return (
-            reindexed(self.weights, positions, n_features),
-            [moments.reindexed(positions, n_features) for moments in self.moments],
-        )
+    def _step(self, vectors: FloatArray, pull: float, spread: float, t: int) -> FloatArray:
+        """Return the weights after step t, or raise a ValueError if they would be too large.
+
+        `vectors` are w, d = x - m and Σw, where m and Σ are mean and covariance of the opposite
+        class. The gradient of the loss is -pull · d + spread · Σw.
+        """
+        eta = step_size(self.l2, self.lr, t)
+        coefficients = (1.0 - eta * self.l2, eta * pull, -eta * spread)
+        if not sum(map(abs, coefficients)) <= MAX_COEFFICIENT:
+            raise divergence_error()
+        w: FloatArray = np.dot(coefficients, vectors)
+        # Unlike `dot`, `vdot` does not warn of an overflow.
+        if not float(np.vdot(w, w)) <= MAX_SQUARED_NORM:
+            raise divergence_error()
+        return w
 
     def _fit(self) -> None:
         """Read the class means and the variance of the scores off the moments."""
@@ -123,9 +133,13 @@ class LinearRanker:
             mine.merge(theirs)
         self.t += other.t
         if self.moments[0].n and self.moments[1].n:
-            if self.loss == "psi_s" and isinstance(self.lr, (int, float)):
-                self.weights = self._after_steps(self.lr, self.t - n_steps)
+            self._make_up_for(self.t - n_steps)
             self._fit()
+
+    def _make_up_for(self, n_steps: float) -> None:
+        """Take the steps that neither part of a stream has had, where that is possible."""
+        if self.loss == "psi_s" and isinstance(self.lr, (int, float)):
+            self.weights = self._after_steps(self.lr, n_steps)
 
     def _after_steps(self, lr: float, n_steps: float) -> FloatArray:
         """Return the weights after more steps of OAUC-S, on average, on examples like these.
@@ -151,9 +165,11 @@ class LinearRanker:
         return weights
 
     def reindex(self, positions: IntArray, n_features: int) -> None:
-        weights = reindexed(self.weights, positions, n_features)
-        moments = [moments.reindexed(positions, n_features) for moments in self.moments]
-        self.weights, self.moments = weights, moments
+        moved: dict[str, typing.Any] = {
+            name: reindexed(getattr(self, name), positions, n_features) for name in self._VECTORS
+        }
+        moved["moments"] = [moments.reindexed(positions, n_features) for moments in self.moments]
+        vars(self).update(moved)
 
     def get_state(self) -> State:
         return {

@@ -9,8 +9,8 @@ import numpy as np
 
 from river_oauc.limits import MAX_NORM, MAX_SQUARED_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
-from river_oauc.rankers.calibration import slope
 from river_oauc.rankers.losses import psi_m_gradient, sigmoid
+from river_oauc.rankers.score_moments import ScoreMoments, logit
 from river_oauc.state import State, StateReader
 
 # Added to the root of the squared gradients, so that the first step of a weight is bounded.
@@ -40,32 +40,6 @@ _MAX_NUMBER = 2.0 * MAX_NORM
 WEIGHT, SQUARES, UNIT, MEAN = range(4)
 LEVEL, DEVIATION = 0, 1
 _FIELDS = ("weights", "squares", "units", "means")
-
-
-class ScoreMoments(typing.NamedTuple):
-    """Weighted count, mean and scatter of the scores of a class."""
-
-    n: float = 0.0
-    mean: float = 0.0
-    scatter: float = 0.0
-
-    @property
-    def variance(self) -> float:
-        return self.scatter / self.n
-
-    def updated(self, score: float, weight: float) -> ScoreMoments:
-        """Return the moments with one more score."""
-        n = self.n + weight
-        gap = score - self.mean
-        scatter = self.scatter + weight * (self.n / n) * gap * gap
-        return ScoreMoments(n, self.mean + weight / n * gap, scatter)
-
-    def merged(self, other: ScoreMoments) -> ScoreMoments:
-        """Return the moments of the scores of both."""
-        if not other.n:
-            return self
-        both = self.updated(other.mean, other.n)
-        return both._replace(scatter=both.scatter + other.scatter)
 
 
 class SparseRanker:
@@ -187,14 +161,7 @@ class SparseRanker:
             )
 
     def logit(self, score: float, empirical: bool) -> float:
-        negative, positive = self.scores
-        if not (negative.n and positive.n):
-            return score
-        gap, midpoint = positive.mean - negative.mean, 0.5 * (positive.mean + negative.mean)
-        # Both variances count alike, however rare the class.
-        variance = 0.5 * (positive.variance + negative.variance)
-        logit = slope(gap, variance) * (score - midpoint)
-        return logit + math.log(positive.n / negative.n) if empirical else logit
+        return logit(self.scores, score, empirical)
 
     def keep(self, n_features: int) -> IntArray:
         """Forget all features but those with the largest squared gradients.
@@ -242,12 +209,9 @@ class SparseRanker:
 
     def set_state(self, reader: StateReader) -> None:
         n_seen = reader.count("n_seen")
-        scores = []
-        for each in reader.readers("scores", 2):
-            n, scatter = each.number("n", minimum=0.0), each.number("scatter", minimum=0.0)
-            mean = each.number("mean", minimum=-_MAX_NUMBER, maximum=_MAX_NUMBER)
-            scores.append(ScoreMoments(n, mean, scatter))
-            each.finish()
+        scores = [
+            ScoreMoments.from_state(each, _MAX_NUMBER) for each in reader.readers("scores", 2)
+        ]
         n_unusual = reader.array("n_unusual", None, minimum=0.0, maximum=n_seen)
         n_features = len(n_unusual)
         terms = empty_terms(n_features + 1)

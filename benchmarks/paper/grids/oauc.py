@@ -18,7 +18,7 @@ from benchmarks.paper.grids.stack import LinearStack
 __all__ = ["OAUCMStack", "OAUCSStack"]
 
 
-class _Moments:
+class Moments:
     """Count, mean and scatter matrix of the vectors of a class, by Welford's recursion."""
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ class _MomentStack(LinearStack):
         super().__init__(size, 1.0 / self._l2 if lr is None else lr)
         self._is_decaying = lr is None
         self._n_seen = 0
-        self._moments = {1.0: _Moments(size), -1.0: _Moments(size)}
+        self._moments = {1.0: Moments(size), -1.0: Moments(size)}
 
     def _step(self, x: FloatArray, y: float) -> None:
         self._n_seen += 1
