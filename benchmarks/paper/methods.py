@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.arrays import FloatArray
+from benchmarks.paper.grids.adaptive import AdaOAMStack, FTRLAUCStack
 from benchmarks.paper.grids.first_order import OAMStack, OLUBAUCStack, PAIStack
 from benchmarks.paper.grids.koil import KOILStack
 from benchmarks.paper.grids.oauc import OAUCMStack, OAUCSStack
 from benchmarks.paper.grids.okauc import OKAUCMStack, OKAUCSStack
+from benchmarks.paper.grids.saddle_point import SOLAMStack, SPAUCStack
 from benchmarks.paper.grids.stack import Stack
 from river_oauc import AutoOAUC, Perceptron
 
@@ -136,6 +138,9 @@ def powers(low: int, high: int, step: int = 1) -> tuple[float, ...]:
 
 def _linear(grid_step: int = 1) -> Table:
     paper = powers(-10, 10, grid_step)
+    # Those of the learners that the paper does not compare with: fine in the step, coarse in the
+    # regulariser, on which less depends.
+    steps = powers(-8, 6, grid_step)
     return Table(
         "linear",
         grid_step,
@@ -152,6 +157,10 @@ def _linear(grid_step: int = 1) -> Table:
                 is_random=True,
             ),
             Method("OL-UBAUC", {"l2": paper}, OLUBAUCStack),
+            Method("SOLAM", {"xi": steps, "R": powers(-3, 17, 4 * grid_step)}, SOLAMStack),
+            Method("SPAUC", {"c": steps, "l2": powers(-14, 2, 4 * grid_step)}, SPAUCStack),
+            Method("AdaOAM", {"l2": powers(-14, 2, 4 * grid_step), "lr": steps}, AdaOAMStack),
+            Method("FTRL-AUC", {"alpha": steps, "l1": powers(-12, 4, 4 * grid_step)}, FTRLAUCStack),
             Method("OAUC-S", {"l2": paper, "lr": paper}, OAUCSStack),
             Method("OAUC-Mc", {"l2": paper, "lr": paper}, OAUCMStack),
             Method("OAUC-M", {"l2": paper}, OAUCMStack),

@@ -20,10 +20,18 @@ class AdaOAM(LinearClassifier):
 
     Use it where you would use `OAUCS` but features differ in scale or frequency.
 
-    The original projects with the norm that AdaGrad defines; here the weights are scaled, which is
-    what implementations do. The text of the original could not be consulted for its grids.
+    The original projects in the norm that AdaGrad defines; here the weights are scaled. Its text
+    could not be consulted: gradient, step and radius are as later papers quote them.
 
-@@ADAOAM@@
+    The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
+    on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
+    examples. On the other nine, looked at once, it has 76.0, where `OAUCM` has 76.8.
+
+    | lr          | 2⁻⁸  | 2⁻⁶  | 2⁻⁵  | 2⁻⁴  | 2⁻³  | 2⁻²  | 1    |
+    |-------------|------|------|------|------|------|------|------|
+    | `l2` = 2⁻¹⁴ | 72.8 | 74.7 | 76.3 | 76.9 | 76.9 | 76.5 | 73.5 |
+    | `l2` = 2⁻⁶  | 72.8 | 74.7 | 76.3 | 77.0 | 77.0 | 76.5 | 73.6 |
+    | `l2` = 2⁻²  | 72.8 | 74.6 | 75.8 | 76.2 | 76.0 | 75.4 | 72.4 |
 
     A step costs O(p²) time for p features, and memory is 2p² + O(p) doubles.
 
@@ -52,7 +60,7 @@ class AdaOAM(LinearClassifier):
 
     >>> model = preprocessing.MinMaxScaler() | AdaOAM()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 0.00%
+    ExactROCAUC: 95.90%
 
     References
     ----------
@@ -66,7 +74,7 @@ class AdaOAM(LinearClassifier):
     def __init__(
         self,
         l2: float = 2**-6,
-        lr: float = 2**-3,
+        lr: float = 2**-4,
         prior: str = "balanced",
         max_features: int = 5_000,
     ) -> None:

@@ -25,7 +25,15 @@ class FTRLAUC(LinearBaseline):
     In the code of the authors the score of an example has weights from before the last step of each
     of its features. Here, as in [^2], it has the present ones.
 
-@@FTRL@@
+    The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
+    on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
+    examples. On the other nine, looked at once, it has 73.4, where `OAUCM` has 76.8.
+
+    | alpha     | 2⁻⁶  | 2⁻⁴  | 2⁻³  | 2⁻²  | 2⁻¹  | 1    | 4    |
+    |-----------|------|------|------|------|------|------|------|
+    | `l1` = 0  | 72.0 | 74.1 | 75.0 | 75.5 | 74.8 | 72.7 | 65.7 |
+    | `l1` = 1  | 71.4 | 73.6 | 74.6 | 75.3 | 75.0 | 73.6 | 66.6 |
+    | `l1` = 16 | 64.2 | 65.6 | 66.4 | 67.0 | 67.3 | 67.3 | 65.0 |
 
     Learning and predicting take time in proportion to the features of an example that are not 0,
     however many are known. Memory is two doubles per feature, and what its name takes in a dict.
@@ -56,7 +64,7 @@ class FTRLAUC(LinearBaseline):
 
     >>> model = preprocessing.MinMaxScaler() | FTRLAUC()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 0.00%
+    ExactROCAUC: 95.40%
 
     References
     ----------
@@ -68,7 +76,7 @@ class FTRLAUC(LinearBaseline):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float = 2**-2,
         beta: float = 1.0,
         l1: float = 0.0,
         l2: float = 0.0,

@@ -27,7 +27,14 @@ class SOLAM(LinearBaseline):
     of a and b are `R` times the largest norm of an example so far; the original has examples of
     norm 1.
 
-@@SOLAM@@
+    The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
+    on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
+    examples. On the other nine, looked at once, it has 73.9, where `OAUCM` has 76.8.
+
+    | xi       | 2⁻⁶  | 2⁻⁴  | 2⁻³  | 2⁻²  | 2⁻¹  | 1    | 4    |
+    |----------|------|------|------|------|------|------|------|
+    | `R` = 2  | 71.4 | 73.1 | 73.7 | 73.9 | 73.7 | 72.6 | 67.0 |
+    | `R` = 2⁵ | 71.4 | 73.1 | 73.7 | 73.9 | 71.8 | 67.6 | 57.4 |
 
     A step costs O(p) time for p features, and memory is O(p).
 
@@ -52,7 +59,7 @@ class SOLAM(LinearBaseline):
 
     >>> model = preprocessing.MinMaxScaler() | SOLAM()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 0.00%
+    ExactROCAUC: 94.34%
 
     References
     ----------
@@ -60,7 +67,7 @@ class SOLAM(LinearBaseline):
 
     """
 
-    def __init__(self, xi: float = 1.0, R: float = 10.0, prior: str = "balanced") -> None:
+    def __init__(self, xi: float = 2**-2, R: float = 2**5, prior: str = "balanced") -> None:
         check_number("xi", xi)
         check_number("R", R)
         self.xi = xi
@@ -92,10 +99,17 @@ class SPAUC(LinearBaseline):
     A step that is too large for the features diverges, and an example that would drive the weights
     beyond 1e50 is refused with a `ValueError`.
 
-    The gradient is that of the loss (1 - margin)², without a factor of one half. Of the regularisers
-    of the original, this has the squared norm, and of its steps c / √t.
+    The gradient is that of (1 - margin)², not of half of it. Of the regularisers of the original
+    this has the squared norm, and of its steps c / √t.
 
-@@SPAUC@@
+    The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
+    on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
+    examples. On the other nine, looked at once, it has 75.0, where `OAUCM` has 76.8.
+
+    | c           | 2⁻⁴  | 2⁻²  | 2⁻¹  | 1    | 2    | 4    | 16   |
+    |-------------|------|------|------|------|------|------|------|
+    | `l2` = 2⁻¹⁰ | 73.4 | 75.4 | 76.5 | 76.3 | 73.7 | 69.2 | 59.2 |
+    | `l2` = 2²   | 75.1 | 75.4 | 75.5 | 75.5 | 75.4 | 75.4 | 75.2 |
 
     A step costs O(p) time for p features, and memory is O(p).
 
@@ -120,7 +134,7 @@ class SPAUC(LinearBaseline):
 
     >>> model = preprocessing.MinMaxScaler() | SPAUC()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 0.00%
+    ExactROCAUC: 95.75%
 
     References
     ----------
@@ -129,7 +143,7 @@ class SPAUC(LinearBaseline):
 
     """
 
-    def __init__(self, c: float = 1.0, l2: float = 2**-10, prior: str = "balanced") -> None:
+    def __init__(self, c: float = 2**-1, l2: float = 2**-10, prior: str = "balanced") -> None:
         check_number("c", c)
         check_number("l2", l2, zero_allowed=True)
         self.c = c
