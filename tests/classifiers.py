@@ -59,6 +59,7 @@ each_class = pytest.mark.parametrize("cls", CLASSIFIERS, ids=lambda cls: cls.__n
 # with inputs, so the many kinds of input are tried on these only.
 ENCODINGS = {
     "dense": functools.partial(make_case, river_oauc.OAUCM),
+    "sparse": functools.partial(make_case, river_oauc.FTRLAUC),
     "dense records": functools.partial(make_case, OTAUC),
     "dense and sparse records": functools.partial(make_case, AutoOAUC),
     "sparse records": functools.partial(make_case, SparseOAUCM),

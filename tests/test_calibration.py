@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
-from river_oauc import OAM, OAUCM, OKAUCM, OLUBAUC, PAI, Perceptron, SparseOAUCM
+from river_oauc import (
+    FTRLAUC,
+    OAM,
+    OAUCM,
+    OKAUCM,
+    OLUBAUC,
+    PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
+    Perceptron,
+    SparseOAUCM,
+)
 from river_oauc.rankers.calibration import MAX_SLOPE, probabilities, probability, slope
 from river_oauc.rankers.first_order import ClassSummary
 from river_oauc.rankers.score_statistics import ClassScores
@@ -145,7 +157,10 @@ def test_the_spread_of_few_scores_is_their_mean_squared_deviation():
     assert (summary.n_scores, summary.spread) == (3, pytest.approx(4.0))
 
 
-@pytest.mark.parametrize("cls", [OAUCM, OKAUCM, SparseOAUCM, Perceptron, PAI, OLUBAUC, OAM])
+@pytest.mark.parametrize(
+    "cls",
+    [OAUCM, OKAUCM, SparseOAUCM, Perceptron, PAI, OLUBAUC, OAM, SOLAM, SPAUC, AdaOAM, FTRLAUC],
+)
 @pytest.mark.parametrize("prior", ["balanced", "empirical"])
 @pytest.mark.parametrize("y", [False, True])
 def test_a_score_is_the_log_odds_until_both_classes_are_known(cls, prior, y):

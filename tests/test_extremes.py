@@ -28,6 +28,7 @@ from classifiers import (
 )
 
 from river_oauc import (
+    FTRLAUC,
     KOIL,
     OAM,
     OAUCM,
@@ -37,6 +38,9 @@ from river_oauc import (
     OLUBAUC,
     OTAUC,
     PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
     AutoOAUC,
     Perceptron,
 )
@@ -156,6 +160,8 @@ INVARIANT = {
     "AutoOAUC": AutoOAUC(("linear", "kernel")),
     "OAUCM": OAUCM(),
     "OAUCS": OAUCS(),
+    "SPAUC": SPAUC(),
+    "AdaOAM": AdaOAM(),
     "OAM-gradient": OAM(seed=1),
     "OAM-sequential": OAM(update="sequential", seed=1),
     "OKAUCM": OKAUCM(RBF(0.1), budget=50),
@@ -173,7 +179,10 @@ def test_an_offset_of_a_hundred_million_does_not_change_the_ranking(untrained: A
     assert shifted == pytest.approx(auc, abs=1e-3)
 
 
-@pytest.mark.parametrize("cls", [OAUCM, OAUCS, PAI, OAM, OLUBAUC, Perceptron])
+@pytest.mark.parametrize(
+    "cls",
+    [OAUCM, OAUCS, PAI, OAM, OLUBAUC, Perceptron, SOLAM, SPAUC, AdaOAM, FTRLAUC],
+)
 def test_copies_of_a_feature_have_equal_weights(cls: Any) -> None:
     rows = STREAMS["every feature three times"]
     model = learn(make_case(cls), zip(as_dicts(rows), LABELS, strict=True))
@@ -183,7 +192,7 @@ def test_copies_of_a_feature_have_equal_weights(cls: Any) -> None:
         assert copies == pytest.approx(copies[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("cls", [OAUCM, OAUCS])
+@pytest.mark.parametrize("cls", [OAUCM, OAUCS, AdaOAM, SPAUC])
 @pytest.mark.parametrize("constant", [0.1, -1e8, 1e-300])
 def test_a_constant_feature_has_no_weight_and_no_effect(cls: Any, constant: float) -> None:
     rows = np.column_stack((ROWS, np.full(len(ROWS), constant)))
@@ -232,9 +241,13 @@ def test_one_positive_in_a_hundred_thousand(make: Factory) -> None:
     assert auc > (0.3 if isinstance(model, PAI) else 0.8)
 
 
+# Their default steps on a squared loss are too long for examples as long as these.
+SHORT_STEPS = {AdaOAM: {"lr": 2**-10}, FTRLAUC: {"alpha": 2**-10}, SOLAM: {"xi": 2**-10}}
+
+
 @each_class
 def test_a_thousand_features(cls: type[OnlineAUCClassifier]) -> None:
-    model = make_case(cls)
+    model = make_case(cls, **SHORT_STEPS.get(cls, {}))
     rows = np.random.default_rng(5).normal(size=(6, 1000))
     rows[::2, :500] += 1.0
     examples = as_dicts(rows)
@@ -257,6 +270,7 @@ DIVERGING: dict[str, tuple[OnlineAUCClassifier, dict[str, Any]]] = {
     "KOIL-l2": (KOIL(eta=30.0, C=1.0, loss="l2", budget=10), {"eta": 0.01}),
     "OLUBAUC": (OLUBAUC(lr=1e3), {"lr": None}),
     "OLUBAUC-balanced": (OLUBAUC(lr=1e3, class_balanced=True), {"lr": None}),
+    "SPAUC": (SPAUC(c=1e3), {"c": 2**-4, "l2": 1.0}),
     "OAM-paper": (OAM(C=1e48, seed=1), {"C": 2**-10}),
     "OAM-constant": (OAM(C=1e48, weighting="constant", seed=1), {"C": 2**-10}),
 }

@@ -15,11 +15,13 @@ import pytest
 from classifiers import CLASSIFIERS, STREAM, each_class, learn, make_case
 from river import compose, preprocessing
 
-from river_oauc import OAM, OAUCM, OAUCS, OTAUC, AutoOAUC, SparseOAUCM
+from river_oauc import FTRLAUC, OAM, OAUCM, OAUCS, OTAUC, AdaOAM, AutoOAUC, SparseOAUCM
 from river_oauc.classifier import OnlineAUCClassifier
 
 # They keep matrices with a row and a column per feature, or thousands of numbers per feature.
-LIMITED = [OAUCM, OAUCS, OTAUC]
+LIMITED = [OAUCM, OAUCS, AdaOAM, OTAUC]
+# They keep a row of numbers per name, and none for the names to come.
+SPARSE = [FTRLAUC, SparseOAUCM]
 each_limited = pytest.mark.parametrize("cls", LIMITED)
 
 
@@ -126,7 +128,7 @@ def test_the_memory_of_oam_is_in_proportion_to_the_features() -> None:
         assert kept < 5e6
 
 
-@pytest.mark.parametrize("cls", [cls for cls in CLASSIFIERS if cls is not SparseOAUCM])
+@pytest.mark.parametrize("cls", [cls for cls in CLASSIFIERS if cls not in SPARSE])
 def test_late_features_cost_constant_time_on_average(cls: type[OnlineAUCClassifier]) -> None:
     """Arrays grow by an eighth at a time, not with every name."""
     model, sizes = make_case(cls), set()

@@ -25,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from river_oauc import (
+    FTRLAUC,
     KOIL,
     OAUCM,
     OAUCS,
@@ -32,6 +33,9 @@ from river_oauc import (
     OLUBAUC,
     OTAUC,
     PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
     AutoOAUC,
     SparseOAUCM,
 )
@@ -134,7 +138,7 @@ def test_different_parameters_do_not_merge(cls: type[OnlineAUCClassifier]) -> No
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("cls", [OAUCM, OAUCS, OTAUC])
+@pytest.mark.parametrize("cls", [OAUCM, OAUCS, AdaOAM, OTAUC])
 def test_too_many_features_together_are_refused(cls: Any) -> None:
     model = learn(cls(max_features=5), stream(30))
     other = learn(cls(max_features=5), stream(30, names="cdef"))
@@ -152,7 +156,9 @@ def test_equal_kernels_and_different_seeds_merge() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [OAUCM, OAUCS, PAI, OLUBAUC, AutoOAUC, SparseOAUCM, OKAUCM, KOIL, OTAUC]
+    "make",
+    [OAUCM, OAUCS, PAI, OLUBAUC, SOLAM, SPAUC, AdaOAM, FTRLAUC]
+    + [AutoOAUC, SparseOAUCM, OKAUCM, KOIL, OTAUC],
 )
 def test_parts_of_a_stream_rank_like_the_whole(make: Any) -> None:
     train, test = stream(2_000), stream(500, seed=2)

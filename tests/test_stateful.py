@@ -39,7 +39,20 @@ from hypothesis.stateful import (
 )
 from river import optim
 
-from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, PAI
+from river_oauc import (
+    FTRLAUC,
+    KOIL,
+    OAM,
+    OAUCM,
+    OAUCS,
+    OKAUCM,
+    OKAUCS,
+    OLUBAUC,
+    PAI,
+    SOLAM,
+    SPAUC,
+    AdaOAM,
+)
 from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.kernels import RBF, Linear, Polynomial
 
@@ -77,6 +90,10 @@ PARAMETERS: dict[type[OnlineAUCClassifier], list[dict[str, Any]]] = {
     ],
     PAI: [{"C": 2**-8}, {"C": 100.0}],
     OAM: [{"buffer_size": 3, "update": "sequential", "C": 1.0}, {"buffer_size": 1, "C": 1e48}],
+    SOLAM: [{"xi": 100.0, "R": 1e-3}, {"xi": 1e20, "R": 1e60}],
+    SPAUC: [{"l2": 4.0}, {"c": 1e20}],
+    AdaOAM: [{"l2": 4.0, "lr": 10.0}, {"l2": 0.0, "lr": 1e20}],
+    FTRLAUC: [{"alpha": 100.0, "l1": 1e-3}, {"alpha": 1e20, "beta": 1e-20}],
     OLUBAUC: [{"l2": 2**-10, "lr": optim.schedulers.InverseScaling(0.1)}, {"lr": 1e20}],
 }
 
