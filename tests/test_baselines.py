@@ -536,9 +536,9 @@ LONG_STEPS = {
     # So rare a positive takes back the importance of the negative.
     "SOLAM": (SOLAM(xi=1e30), 1e40),
     "SPAUC": (SPAUC(c=1e30), 1e40),
-    "FTRLAUC": (FTRLAUC(alpha=1e45), 1e10),
-    # Each weight moves by the step, whatever the example.
-    "AdaOAM": (AdaOAM(lr=8e49), 1.0),
+    # Here each weight moves by the step, whatever the example.
+    "AdaOAM": (AdaOAM(lr=8e49), 1e10),
+    "FTRLAUC": (FTRLAUC(alpha=8e49), 1e10),
     # Here the threshold would go too far.
     "OLUBAUC-threshold": (OLUBAUC(lr=1e10), 1e-50),
 }
