@@ -20,7 +20,8 @@ class FTRLAUC(LinearBaseline):
     for each weight; its `l1` keeps weights of rare features at exactly 0 [^2].
 
     Use it for text, ids and clicks that are numbers already, to compare with `SparseOAUCM`, which
-    takes any record and has nothing to tune.
+    takes any record and has nothing to tune. Its steps are too large for long examples: put
+    `preprocessing.Normalizer` in front, which makes the length of each 1, as its authors do.
 
     In the code of the authors the score of an example has weights from before the last step of each
     of its features. Here, as in [^2], it has the present ones.
@@ -34,6 +35,14 @@ class FTRLAUC(LinearBaseline):
     | `l1` = 0  | 72.0 | 74.1 | 75.0 | 75.5 | 74.8 | 72.7 | 65.7 |
     | `l1` = 1  | 71.4 | 73.6 | 74.6 | 75.3 | 75.0 | 73.6 | 66.6 |
     | `l1` = 16 | 64.2 | 65.6 | 66.4 | 67.0 | 67.3 | 67.3 | 65.0 |
+
+    Progressive AUC over the first 10,000 examples of wide streams, with default settings:
+
+    |                            | a9a  | sms_spam | reuters21578 | w8a  | hate_speech | usenet1 |
+    |----------------------------|------|----------|--------------|------|-------------|---------|
+    | bare                       | 87.1 | 89.1     | 53.6         | 87.3 | 76.9        | 78.5    |
+    | behind `Normalizer`        | 89.0 | 98.1     | 98.3         | 91.8 | 80.1        | 75.7    |
+    | `SparseOAUCM`, bare        | 89.2 | 98.3     | 98.7         | 92.7 | 81.8        | 77.5    |
 
     Learning and predicting take time in proportion to the features of an example that are not 0,
     however many are known. Memory is two doubles per feature, and what its name takes in a dict.
