@@ -20,8 +20,8 @@ class AdaOAM(LinearClassifier):
 
     Use it where you would use `OAUCS` but features differ in scale or frequency.
 
-    The original projects in the norm that AdaGrad defines; here the weights are scaled. Its text
-    could not be consulted: gradient, step and radius are as later papers quote them.
+    The original text could not be consulted. Certain is AdaGrad on the loss of `OAUCS`; that the
+    weights are kept within 1 / √l2, and by scaling them, may differ from the original.
 
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000

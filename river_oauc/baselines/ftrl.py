@@ -20,11 +20,13 @@ class FTRLAUC(LinearBaseline):
     for each weight; its `l1` keeps weights of rare features at exactly 0 [^2].
 
     Use it for text, ids and clicks that are numbers already, to compare with `SparseOAUCM`, which
-    takes any record and has nothing to tune. Its steps are too large for long examples: put
-    `preprocessing.Normalizer` in front, which makes the length of each 1, as its authors do.
+    takes any record and has nothing to tune. Its steps are too large for long examples: scale each
+    to length 1, as the code of its authors does with word counts. `preprocessing.Normalizer` does
+    so, but fails if an example has values and all of them are 0: leave zeros out.
 
-    In the code of the authors the score of an example has weights from before the last step of each
-    of its features. Here, as in [^2], it has the present ones.
+    The text could not be consulted, only the code of the authors. There the score of an
+    example has weights from before the last step of each of its features. Here, as in [^2], it has
+    the present ones.
 
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
@@ -36,13 +38,13 @@ class FTRLAUC(LinearBaseline):
     | `l1` = 1  | 71.4 | 73.6 | 74.6 | 75.3 | 75.0 | 73.6 | 66.6 |
     | `l1` = 16 | 64.2 | 65.6 | 66.4 | 67.0 | 67.3 | 67.3 | 65.0 |
 
-    Progressive AUC over the first 10,000 examples of wide streams, with default settings:
+    Progressive AUC of the scores on wide streams, up to 10,000 examples, with default settings:
 
-    |                            | a9a  | sms_spam | reuters21578 | w8a  | hate_speech | usenet1 |
-    |----------------------------|------|----------|--------------|------|-------------|---------|
-    | bare                       | 87.1 | 89.1     | 53.6         | 87.3 | 76.9        | 78.5    |
-    | behind `Normalizer`        | 89.0 | 98.1     | 98.3         | 91.8 | 80.1        | 75.7    |
-    | `SparseOAUCM`, bare        | 89.2 | 98.3     | 98.7         | 92.7 | 81.8        | 77.5    |
+    |                     | a9a  | sms_spam | reuters21578 | w8a  | hate_speech | usenet1 |
+    |---------------------|------|----------|--------------|------|-------------|---------|
+    | raw examples        | 87.1 | 89.1     | 53.6         | 87.3 | 76.9        | 78.5    |
+    | examples of norm 1  | 89.0 | 98.1     | 98.3         | 91.8 | 80.1        | 75.7    |
+    | `SparseOAUCM`, raw  | 89.2 | 98.3     | 98.7         | 92.7 | 81.8        | 77.5    |
 
     Learning and predicting take time in proportion to the features of an example that are not 0,
     however many are known. Memory is two doubles per feature, and what its name takes in a dict.
@@ -78,7 +80,7 @@ class FTRLAUC(LinearBaseline):
     References
     ----------
     [^1]: Zhou, B., Ying, Y. and Skiena, S., 2020. Online AUC optimization for sparse
-        high-dimensional datasets. ICDM 2020.
+        high-dimensional datasets. arXiv:2009.10867.
     [^2]: McMahan, H.B. et al., 2013. Ad click prediction: a view from the trenches. KDD 2013.
 
     """

@@ -63,7 +63,8 @@ class SOLAM(LinearBaseline):
 
     References
     ----------
-    [^1]: Ying, Y., Wen, L. and Lyu, S., 2016. Stochastic online AUC maximization. NIPS 2016.
+    [^1]: Ying, Y., Wen, L. and Lyu, S., 2016. Stochastic online AUC maximization. NIPS 2016,
+        pp.451-459.
 
     """
 
@@ -139,7 +140,7 @@ class SPAUC(LinearBaseline):
     References
     ----------
     [^1]: Lei, Y. and Ying, Y., 2021. Stochastic proximal AUC maximization. Journal of Machine
-        Learning Research, 22(61), pp.1-45.
+        Learning Research, 22, pp.1-45.
 
     """
 
