@@ -25,8 +25,8 @@ class AdaOAM(LinearClassifier):
 
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
-    examples. On the other nine, looked at once, it has 76.0, where `OAUCM`, whose default was chosen
-    on all 18, has 76.8.
+    examples. On the other nine, looked at once, it has 76.0, where `OAUCM`, whose default was
+    chosen on all 18, has 76.8.
 
     | lr          | 2⁻⁸  | 2⁻⁶  | 2⁻⁵  | 2⁻⁴  | 2⁻³  | 2⁻²  | 1    |
     |-------------|------|------|------|------|------|------|------|

@@ -30,8 +30,8 @@ class FTRLAUC(LinearBaseline):
 
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
-    examples. On the other nine, looked at once, it has 73.4, where `OAUCM`, whose default was chosen
-    on all 18, has 76.8.
+    examples. On the other nine, looked at once, it has 73.4, where `OAUCM`, whose default was
+    chosen on all 18, has 76.8.
 
     | alpha     | 2⁻⁶  | 2⁻⁴  | 2⁻³  | 2⁻²  | 2⁻¹  | 1    | 4    |
     |-----------|------|------|------|------|------|------|------|

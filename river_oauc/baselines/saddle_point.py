@@ -30,8 +30,8 @@ class SOLAM(LinearBaseline):
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
     examples. The smallest `R` is a little better at its best, and a larger one restricts nothing
-    there. On the other nine, looked at once, SOLAM has 73.9 and `OAUCM`, whose default was chosen on
-    all 18, 76.8.
+    there. On the other nine, looked at once, SOLAM has 73.9 and `OAUCM`, whose default was
+    chosen on all 18, 76.8.
 
     | xi        | 2⁻⁶  | 2⁻⁴  | 2⁻³  | 2⁻²  | 2⁻¹  | 1    | 4    |
     |-----------|------|------|------|------|------|------|------|
@@ -108,8 +108,8 @@ class SPAUC(LinearBaseline):
 
     The defaults were chosen on nine of the 18 benchmark sets (every second by name, from australian
     on), behind `MinMaxScaler`: mean progressive AUC in percent over three shuffles of at most 5,000
-    examples. On the other nine, looked at once, it has 75.0, where `OAUCM`, whose default was chosen
-    on all 18, has 76.8.
+    examples. On the other nine, looked at once, it has 75.0, where `OAUCM`, whose default was
+    chosen on all 18, has 76.8.
 
     | c           | 2⁻⁴  | 2⁻²  | 2⁻¹  | 1    | 2    | 4    | 16   |
     |-------------|------|------|------|------|------|------|------|
