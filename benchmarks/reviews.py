@@ -17,9 +17,9 @@ from river_oauc import AutoOAUC
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.cli.models import Example
-from river_oauc.datasets.files import replace_file
 from river_oauc.evaluate import iter_reviews
 from river_oauc.feedback import AlertFeedback
+from river_oauc.files import replace_file
 
 __all__ = ["add_arguments", "n_found", "run"]
 
