@@ -210,6 +210,7 @@ def test_rows_appended_meanwhile_are_ignored(home: pathlib.Path) -> None:
     assert [x["a"] for x, _ in stream.examples] == [1.0, 3.0, 5.0, 7.0]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 def test_a_figure_is_written_through_a_link(home: pathlib.Path) -> None:
     (home / "link.png").symlink_to("figure.png")
     refusal("compare", "nonsense", "--plot", "link.png")

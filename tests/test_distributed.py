@@ -164,6 +164,7 @@ def test_the_result_is_the_same_whoever_computes_it(client: Any) -> None:
     assert len({state(one) for one in learned}) == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
 def test_a_killed_worker_changes_nothing(client: Any, tmp_path: pathlib.Path) -> None:
     partitions = cut(TABLE.drop(columns="w"), 16)
     killed = tmp_path / "killed"

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import urllib.parse
+from collections.abc import Callable
 
 import pytest
 
@@ -20,6 +21,11 @@ import river_oauc
 ROOT = pathlib.Path(__file__).parents[1]
 PLACES = sorted(
     set(re.findall(r"`([\w/]+\.py)::([\w.]+)`", (ROOT / "docs/paper.md").read_text("utf-8")))
+)
+
+
+in_the_repository = pytest.mark.skipif(
+    not (ROOT / "river_oauc").exists(), reason="needs the sources beside the tests"
 )
 
 
@@ -40,6 +46,7 @@ def test_the_page_of_the_paper_names_code() -> None:
     assert len(PLACES) > 30
 
 
+@in_the_repository
 @pytest.mark.parametrize(("file", "name"), PLACES)
 def test_the_code_that_the_page_of_the_paper_names_exists(file: str, name: str) -> None:
     assert name in names_in(file)
@@ -65,6 +72,11 @@ class Page(html.parser.HTMLParser):
                 self.links.add(value or "")
 
 
+def of_the_site(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that needs the site, which is built once."""
+    return pytest.mark.docs(pytest.mark.xdist_group("docs")(test))
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[pathlib.Path, Page]:
     """The pages of the site."""
@@ -78,7 +90,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[pathlib.Path, Page]:
     return {path: Page(path) for path in paths}
 
 
-@pytest.mark.docs
+@of_the_site
 def test_every_link_inside_the_site_leads_somewhere(site: dict[pathlib.Path, Page]) -> None:
     assert len(site) > 30
     broken = []
@@ -95,14 +107,14 @@ def test_every_link_inside_the_site_leads_somewhere(site: dict[pathlib.Path, Pag
     assert broken == []
 
 
-@pytest.mark.docs
+@of_the_site
 def test_the_site_loads_nothing_from_elsewhere(site: dict[pathlib.Path, Page]) -> None:
     loaded = {link for page in site.values() for link in page.loaded}
     assert loaded
     assert [link for link in loaded if re.match(r"\w+://|//", link)] == []
 
 
-@pytest.mark.docs
+@of_the_site
 def test_every_public_name_is_in_the_reference(site: dict[pathlib.Path, Page]) -> None:
     """Public are the names in `__all__` of the package and of the modules right below it."""
     below = [f"river_oauc.{module.name}" for module in pkgutil.iter_modules(river_oauc.__path__)]

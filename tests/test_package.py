@@ -12,6 +12,7 @@ import re
 import runpy
 import subprocess
 import sys
+import sysconfig
 import types
 import zipfile
 from typing import Any
@@ -20,6 +21,11 @@ import pytest
 from river import base
 
 import river_oauc
+
+ROOT = pathlib.Path(__file__).parents[1]
+in_the_repository = pytest.mark.skipif(
+    not (ROOT / "river_oauc").exists(), reason="needs the sources beside the tests"
+)
 
 # What a program that only learns should not have to wait for, nor to install.
 HEAVY = {
@@ -84,22 +90,21 @@ def test_learning_is_light() -> None:
 
 
 def test_imports_point_downwards() -> None:
-    command = [pathlib.Path(sys.executable).parent / "lint-imports", "--no-cache"]
-    root = pathlib.Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    command = [pathlib.Path(sysconfig.get_path("scripts"), "lint-imports"), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
+@in_the_repository
 def test_compiled_code_is_complete_and_small() -> None:
     """Each compiled ranker is the twin of one in numpy."""
-    directory = pathlib.Path(river_oauc.__file__).parent / "_compiled"
-    sources = list(directory.glob("*.pyx"))
-    assert 3 <= len(sources) <= 8
-    assert not list(directory.parent.rglob("*.pxd"))
+    assert 3 <= len(list((ROOT / "river_oauc/_compiled").glob("*.pyx"))) <= 8
+    assert not list((ROOT / "river_oauc").rglob("*.pxd"))
     if river_oauc.compiled:
         assert type(river_oauc.OAUCM()._ranker).__module__ == "river_oauc._compiled.linear"
 
 
+@in_the_repository
 @pytest.mark.parametrize("wanted", [None, "1"])
 def test_compiled_code_is_optional_unless_it_is_asked_for(
     wanted: str | None, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +119,7 @@ def test_compiled_code_is_optional_unless_it_is_asked_for(
     monkeypatch.setitem(sys.modules, "Cython", types.ModuleType("Cython"))
     monkeypatch.setitem(sys.modules, "Cython.Build", build)
     monkeypatch.setattr(setuptools, "setup", built.update)
-    monkeypatch.chdir(pathlib.Path(__file__).parents[1])
+    monkeypatch.chdir(ROOT)
     monkeypatch.delenv("RIVER_OAUC_COMPILED", raising=False)
     if wanted is not None:
         monkeypatch.setenv("RIVER_OAUC_COMPILED", wanted)
@@ -125,8 +130,7 @@ def test_compiled_code_is_optional_unless_it_is_asked_for(
 
 def test_version() -> None:
     assert river_oauc.__version__ == importlib.metadata.version("river-oauc")
-    citation = pathlib.Path(__file__).parents[1] / "CITATION.cff"
-    assert f"\nversion: {river_oauc.__version__}\n" in citation.read_text()
+    assert f"\nversion: {river_oauc.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_types_are_for_everyone() -> None:
@@ -208,11 +212,11 @@ def test_parameters_are_found_in_a_docstring() -> None:
 
 @pytest.mark.slow
 def test_the_wheel_is_small_and_has_what_users_need(tmp_path: pathlib.Path) -> None:
-    root = pathlib.Path(__file__).parents[1]
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", tmp_path, root]
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", tmp_path, ROOT]
     subprocess.run(command, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.stat().st_size < 1_500_000
     names = zipfile.ZipFile(wheel).namelist()
     assert {"river_oauc_command.py", "river_oauc/py.typed", "river_oauc/cli/main.py"} <= set(names)
     assert not [name for name in names if name.startswith(("benchmarks", "tests", "notebooks"))]
+    assert not [name for name in names if name.endswith((".pyx", ".c"))]

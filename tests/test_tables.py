@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -244,7 +243,7 @@ def test_a_killed_worker_is_reported() -> None:
     finished = run_cells(table, cells, jobs=2)
     next(finished)
     victim = (set(multiprocessing.active_children()) - others).pop()
-    os.kill(victim.pid, signal.SIGKILL)
+    victim.kill()
     with pytest.raises(UserError, match="a worker process has died"):
         list(finished)
     assert set(multiprocessing.active_children()) <= others
