@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from river_oauc.encoding.values import Record
-from river_oauc.encoding.vectorizer import Name, Rows, Vectorizer
+from river_oauc.encoding.vectorizer import ArrayRows, Name, Vectorizer
 from river_oauc.rankers.base import FloatArray, SparseExample
 
 
@@ -58,11 +58,11 @@ class SparseVectorizer(Vectorizer):
         """Return the example of `x` for a prediction, in which unknown names count as absent."""
         return self.encode(x, learning=False)  # type: ignore[return-value]
 
-    def _new_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> Rows:
+    def _new_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> ArrayRows:
         return _SparseRows(matrix, columns)
 
 
-class _SparseRows(Rows):
+class _SparseRows(ArrayRows):
     """The rows of a data frame as sparse examples."""
 
     def encode(  # type: ignore[override]

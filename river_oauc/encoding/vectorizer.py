@@ -156,13 +156,13 @@ class Vectorizer:
         self._values = operator.itemgetter(*self.index)
         self._n_layout = len(self.index)
 
-    def read(self, x: Record) -> Rows:
+    def read(self, x: Record) -> ArrayRows:
         """Return a record that is to be learned, as the only row of a data frame."""
         x, values = self._read(x, learning=True)
         return self._new_rows(values[np.newaxis], list(x))
 
-    def _new_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> Rows:
-        return Rows(matrix, columns)
+    def _new_rows(self, matrix: FloatArray, columns: Sequence[Name]) -> ArrayRows:
+        return ArrayRows(matrix, columns)
 
     def extend(self, names: Iterable[Name]) -> None:
         """Learn the names that are not known yet, or raise a ValueError if they are too many."""
@@ -211,7 +211,7 @@ class Vectorizer:
         twin.extend(other.index)
         return twin
 
-    def read_frame(self, frame: Frame, learning: bool) -> Rows:
+    def read_frame(self, frame: Frame, learning: bool) -> ArrayRows:
         """Return the rows of a data frame, all of them checked."""
         if learning and self.max_features is not None:
             check_room(len(self.index.keys() | set(frame.columns)), self.max_features)
@@ -252,7 +252,7 @@ def check_room(n_features: int, max_features: int) -> None:
         )
 
 
-class Rows:
+class ArrayRows:
     """The rows of a data frame as arrays."""
 
     def __init__(self, matrix: FloatArray, columns: Sequence[Name]) -> None:
