@@ -58,8 +58,8 @@ def complaints(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     ]
 
 
-def test_there_are_seven() -> None:
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{number}-" for number in range(1, 8)]
+def test_there_are_eight() -> None:
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{number}-" for number in range(1, 9)]
 
 
 @every_notebook
