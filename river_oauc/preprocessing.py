@@ -121,10 +121,15 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
 
         """
         with self._lock:
-            numbers = self._vectorizer.encode_known(x).tolist()
-            if len(self._labels) != len(self._vectorizer):
-                self._labels = _labels(self._vectorizer.names)
-            labels = self._labels
+            vectorizer, labels = self._vectorizer, self._labels
+            if not len(vectorizer):
+                # Some models, such as river's forests, count the features of the first example.
+                vectorizer = RecordVectorizer()
+                vectorizer.extend(vectorizer.names_in(x))
+                labels = _labels(vectorizer.names)
+            elif len(labels) != len(vectorizer):
+                labels = self._labels = _labels(vectorizer.names)
+            numbers = vectorizer.encode_known(x).tolist()
         # Without numbers that are unknown, or absent words, which are 0.
         return {
             label: number
@@ -153,11 +158,15 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
 def _labels(names: Sequence[Name]) -> list[tuple[Name, bool]]:
     """Return a readable name for each column, and whether it is a number of the record."""
     numbers = {name for name in names if not isinstance(name, Column)}
+    taken = set(numbers)
     labels: list[tuple[Name, bool]] = []
     for name in names:
         label = _label(name)
-        # If a number of the record has that name already, the column keeps its own.
-        labels.append((name if label in numbers else label, name in numbers))
+        # If another column has that name already, this one keeps its own.
+        if label in taken and name not in numbers:
+            label = name
+        taken.add(label)
+        labels.append((label, name in numbers))
     return labels
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import math
 import pickle
 import random
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from river import base, checks, datasets, linear_model, preprocessing, tree
+from river import base, checks, datasets, forest, linear_model, preprocessing, tree
 
 from river_oauc.metrics import ExactROCAUC
 from river_oauc.preprocessing import RecordEncoder
@@ -80,12 +81,28 @@ def test_outputs_are_known_numbers() -> None:
     assert all(math.isfinite(number) for number in found.values())
 
 
-def test_a_column_gives_way_to_a_number_of_the_same_name() -> None:
+def test_the_first_example_has_its_features() -> None:
     encoder = RecordEncoder()
-    encoder.learn_one({"a": "x", "a_log_odds": 7.5}, True)
-    found = encoder.transform_one({"a": "x", "a_log_odds": 7.5})
-    assert found.pop("a_log_odds") == 7.5
-    assert len(found) == 1
+    assert encoder.transform_one({"n": 3, "city": "Rome"}) == {"n": 3.0, "city_log_odds": 0.0}
+    assert encoder.transform_one({"m": 2.5, "a": "x"}) == {"m": 2.5, "a_log_odds": 0.0}
+    # A forest has as many features to choose from as its first example.
+    model, auc = RecordEncoder() | forest.ARFClassifier(n_models=3, seed=1), ExactROCAUC()
+    for x, y in datasets.Phishing().take(400):
+        auc.update(y, model.predict_proba_one(x))
+        model.learn_one(x, y)
+    assert auc.get() > 0.85
+
+
+@pytest.mark.parametrize(
+    "x",
+    [{"a": "x", "a_log_odds": 7.5}, {"a": datetime.date(2024, 2, 29), "a_weekday": "x"}],
+)
+def test_a_column_gives_way_to_another_of_the_same_name(x: dict[str, Any]) -> None:
+    encoder = RecordEncoder()
+    encoder.learn_one(x, True)
+    found = encoder.transform_one(x)
+    assert len(found) == 2
+    assert found.get("a_log_odds", 7.5) == 7.5
 
 
 def test_refusals_and_weight_zero_change_nothing() -> None:
