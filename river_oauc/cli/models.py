@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import importlib
+import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +29,9 @@ from river_oauc import (
     Perceptron,
     SparseOAUCM,
 )
+from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.names import known_name
+from river_oauc.cli.preparations import LINEAR, MIN_MAX, RAW, TREE
 
 # The features of an example, and whether it is positive.
 Example = tuple[dict[Any, Any], bool]
@@ -48,15 +54,8 @@ class Contender:
         Whether it comes from this package.
     by_default
         Whether it runs by default.
-    for_wide
-        Whether it runs by default on wide streams: the cost of a step must depend on the features
-        of the example only.
-    bare
-        Whether it needs no scaler.
-    takes_text
-        Whether it takes text with any number of values.
-    takes_none
-        Whether it takes None for a missing number. For other learners the feature is left out.
+    preparations
+        The preparations of the records to try, of `PREPARATIONS`, or `RAW`.
 
     """
 
@@ -64,10 +63,7 @@ class Contender:
     make: Callable[[int], base.Classifier]
     ours: bool = False
     by_default: bool = True
-    for_wide: bool = False
-    bare: bool = False
-    takes_text: bool = False
-    takes_none: bool = False
+    preparations: tuple[str, ...] = (RAW,)
 
 
 def _undersampled(seed: int) -> base.Classifier:
@@ -76,69 +72,91 @@ def _undersampled(seed: int) -> base.Classifier:
     )
 
 
-def _for_records(
-    name: str,
-    make: Callable[[int], base.Classifier],
-    by_default: bool = True,
-    for_wide: bool = False,
-) -> Contender:
-    """Return a learner of ours that takes raw records."""
-    return Contender(
-        name, make, ours=True, by_default=by_default, for_wide=for_wide, bare=True,
-        takes_text=True, takes_none=True,
-    )  # fmt: skip
+def _of_the_paper(name: str, make: Callable[[int], base.Classifier]) -> Contender:
+    return Contender(name, make, ours=True, by_default=False, preparations=(MIN_MAX,))
 
 
 CONTENDERS = (
-    _for_records("AutoOAUC", lambda seed: AutoOAUC(seed=seed)),
-    _for_records("SparseOAUCM", lambda seed: SparseOAUCM(), for_wide=True),
-    _for_records("OTAUC", lambda seed: OTAUC(seed=seed), by_default=False),
-    Contender("OAUCM", lambda seed: OAUCM(), ours=True, by_default=False),
-    Contender("OAUCS", lambda seed: OAUCS(), ours=True, by_default=False),
-    Contender("OKAUCM", lambda seed: OKAUCM(seed=seed), ours=True, by_default=False),
-    Contender("OKAUCS", lambda seed: OKAUCS(seed=seed), ours=True, by_default=False),
-    Contender("KOIL", lambda seed: KOIL(seed=seed), ours=True, by_default=False),
-    Contender("OAM", lambda seed: OAM(seed=seed), ours=True, by_default=False),
-    Contender("OLUBAUC", lambda seed: OLUBAUC(), ours=True, by_default=False),
-    Contender("AdaOAM", lambda seed: AdaOAM(), ours=True, by_default=False),
-    Contender("FTRLAUC", lambda seed: FTRLAUC(), ours=True, by_default=False),
-    Contender("SOLAM", lambda seed: SOLAM(), ours=True, by_default=False),
-    Contender("SPAUC", lambda seed: SPAUC(), ours=True, by_default=False),
-    Contender("PAI", lambda seed: PAI(), ours=True, by_default=False),
-    Contender("Perceptron", lambda seed: Perceptron(), ours=True, by_default=False),
-    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression(), for_wide=True),
+    Contender("AutoOAUC", lambda seed: AutoOAUC(seed=seed), ours=True),
+    Contender("SparseOAUCM", lambda seed: SparseOAUCM(), ours=True),
+    Contender("OTAUC", lambda seed: OTAUC(seed=seed), ours=True, by_default=False),
+    _of_the_paper("OAUCM", lambda seed: OAUCM()),
+    _of_the_paper("OAUCS", lambda seed: OAUCS()),
+    _of_the_paper("OKAUCM", lambda seed: OKAUCM(seed=seed)),
+    _of_the_paper("OKAUCS", lambda seed: OKAUCS(seed=seed)),
+    _of_the_paper("KOIL", lambda seed: KOIL(seed=seed)),
+    _of_the_paper("OAM", lambda seed: OAM(seed=seed)),
+    _of_the_paper("OLUBAUC", lambda seed: OLUBAUC()),
+    _of_the_paper("AdaOAM", lambda seed: AdaOAM()),
+    _of_the_paper("FTRLAUC", lambda seed: FTRLAUC()),
+    _of_the_paper("SOLAM", lambda seed: SOLAM()),
+    _of_the_paper("SPAUC", lambda seed: SPAUC()),
+    _of_the_paper("PAI", lambda seed: PAI()),
+    _of_the_paper("Perceptron", lambda seed: Perceptron()),
+    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression(), preparations=LINEAR),
     Contender(
-        "LogisticRegression(AdaGrad)",
+        "LR(AdaGrad)",
         lambda seed: linear_model.LogisticRegression(optim.AdaGrad()),
-        for_wide=True,
+        preparations=LINEAR,
     ),
     # With logistic regression: the usual choice in river for rare positives.
-    Contender("RandomUnderSampler", _undersampled, for_wide=True),
+    Contender("RandomUnderSampler", _undersampled, preparations=LINEAR),
     Contender(
         "PAClassifier",
         lambda seed: linear_model.PAClassifier(),  # type: ignore[no-untyped-call]
-        for_wide=True,
+        preparations=LINEAR,
     ),
     # Ours has the same name but no bias.
-    Contender("river.Perceptron", lambda seed: linear_model.Perceptron(), by_default=False),
+    Contender(
+        "river.Perceptron",
+        lambda seed: linear_model.Perceptron(),
+        by_default=False,
+        preparations=LINEAR,
+    ),
     Contender(
         "HoeffdingTreeClassifier",
         lambda seed: tree.HoeffdingTreeClassifier(),
         by_default=False,
-        takes_text=True,
+        preparations=TREE,
     ),
-    # Ten trees cost about a hundred times as much as a linear learner.
-    Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), takes_text=True),
+    Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), preparations=TREE),
 )
 
 
-def contenders(names: Collection[str]) -> tuple[Contender, ...]:
-    """Return the contenders of these names, in the order of `CONTENDERS`.
+def find_contenders(names: list[str] | None) -> list[Contender]:
+    """Return the contenders that the user names; those that run by default if None.
+
+    A name such as `module:attribute` imports a model of the user's own.
 
     Examples
     --------
-    >>> [contender.name for contender in contenders(["PAClassifier", "LogisticRegression"])]
-    ['LogisticRegression', 'PAClassifier']
+    >>> [contender.name for contender in find_contenders(["paclassifier", "AutoOAUC"])]
+    ['PAClassifier', 'AutoOAUC']
 
     """
-    return tuple(contender for contender in CONTENDERS if contender.name in names)
+    if names is None:
+        return [contender for contender in CONTENDERS if contender.by_default]
+    known = {contender.name: contender for contender in CONTENDERS}
+    found = [
+        _import_contender(name) if ":" in name else known[known_name("model", name, known)]
+        for name in names
+    ]
+    return list({contender.name: contender for contender in found}.values())
+
+
+def _import_contender(path: str) -> Contender:
+    """Return a model of the user's own: a classifier to clone, or a function that creates one."""
+    module, _, attribute = path.partition(":")
+    # As `python -m` does: an installed command does not look into the current directory.
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+        model: Any = found.clone() if isinstance(found, base.Base) else found()
+    except Exception as error:
+        raise UserError(f"--models {path}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    for method in ("predict_proba_one", "learn_one"):
+        if not callable(getattr(model, method, None)):
+            raise UserError(f"--models {path}: a {type(model).__name__} has no {method}")
+    return Contender(path, lambda seed: model)

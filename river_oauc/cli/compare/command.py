@@ -3,94 +3,83 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 from rich.console import Console
 
-from river_oauc.cli.compare.csv_file import csv_stream
-from river_oauc.cli.compare.libsvm_file import libsvm_stream
-from river_oauc.cli.compare.race import SCALERS, race
-from river_oauc.cli.compare.report import (
-    LEGEND,
-    description,
-    rows,
-    verdict,
-    warning,
-    window_rows,
-)
+from river_oauc.cli.compare import report
+from river_oauc.cli.compare.own_file import DEFAULT_LIMIT, file_stream
+from river_oauc.cli.compare.race import Group, make_groups, race
 from river_oauc.cli.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
-from river_oauc.cli.compare.text_file import MAX_DECOMPRESSED
 from river_oauc.cli.compare.top import Top
 from river_oauc.cli.compare.verdict import standings
 from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
-from river_oauc.cli.models import CONTENDERS, contenders
+from river_oauc.cli.console.terminal import (
+    positive_int,
+    print_table,
+    print_wrapped,
+    progress_bar,
+    say,
+)
+from river_oauc.cli.models import CONTENDERS, find_contenders
+from river_oauc.cli.readers.source import STDIN
 from river_oauc.files import replace_file
 
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")
+# Together with reading and drawing, this is less than two minutes.
+DEFAULT_SECONDS = 80
 
-_NAMES = [contender.name for contender in CONTENDERS]
-_BY_DEFAULT = [contender.name for contender in CONTENDERS if contender.by_default]
-_FOR_WIDE = [contender.name for contender in CONTENDERS if contender.for_wide]
+_NAMES = ", ".join(each.name for each in CONTENDERS)
+_BY_DEFAULT = ", ".join(each.name for each in CONTENDERS if each.by_default)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
-        "set",
+        "data",
         nargs="?",
-        metavar="SET",
-        help=f"a set that comes with river (ImageSegments with cement as positive, Phishing, "
-        f"Bananas, Shuttle) or one of the paper's 18 (default: {DEFAULT_SET})",
+        default=DEFAULT_SET,
+        metavar="FILE or SET",
+        help="a file: CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz, "
+        "- is standard input; or a set: ImageSegments (with cement as positive), Phishing, "
+        "Bananas and Shuttle come with river, and there are the paper's 18 (default: "
+        f"{DEFAULT_SET})",
     )
-    own = parser.add_argument_group("your own data")
-    own.add_argument(
-        "--csv",
-        type=pathlib.Path,
-        metavar="FILE",
-        help="a UTF-8, comma-separated file with a header row, plain, gz, bz2 or xz (up to "
-        f"{MAX_DECOMPRESSED // 2**30} GiB decompressed); text is one-hot encoded for learners that "
-        "do not take it, a time becomes hour and weekday, a missing cell is an absent feature, and "
-        "columns that look like ids are left out",
-    )
-    own.add_argument(
-        "--libsvm",
-        type=pathlib.Path,
-        metavar="FILE",
-        help="a file of lines LABEL INDEX:VALUE ..., plain, gz, bz2 or xz; the larger of two "
-        "labels is positive, unless --positive says otherwise",
-    )
-    own.add_argument("--target", metavar="COLUMN", help="the column with the label")
-    own.add_argument("--positive", metavar="VALUE", help="the label that counts as positive")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of the file with the label")
     parser.add_argument(
-        "--exclude",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns, or LIBSVM indices, to leave out",
+        "--positive",
+        metavar="VALUE",
+        help="the positive label; all others are negative (default: labels are 1 and 0, 1 and -1, "
+        "or true and false; in a LIBSVM file, the larger of two)",
     )
-    own.add_argument(
-        "--include",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns of a CSV file to keep even if they look like ids",
+    parser.add_argument(
+        "--exclude", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
     )
     parser.add_argument(
         "--models",
         nargs="+",
         metavar="MODEL",
-        help=f"which learners, of {', '.join(_NAMES)} (default: {', '.join(_BY_DEFAULT)}; "
-        f"for wide streams {', '.join(_FOR_WIDE)})",
+        help=f"which learners, of {_NAMES}; or your own as MODULE:NAME, a river classifier or a "
+        f"function that creates one, which gets the raw records (default: {_BY_DEFAULT})",
     )
     parser.add_argument(
-        "--scaler",
-        choices=SCALERS,
-        help="the scaler in front of each learner that needs one (default: for each rival the best "
-        "of none, standard and minmax; of none and maxabs on wide streams; minmax for the paper's "
-        "learners)",
+        "--seconds",
+        type=positive_int,
+        default=DEFAULT_SECONDS,
+        metavar="S",
+        help="time for all learners together, shared equally; what one does not need goes to the "
+        f"others (default: {DEFAULT_SECONDS})",
+    )
+    parser.add_argument(
+        "--delay",
+        type=positive_int,
+        default=0,
+        metavar="N",
+        help="learn each row N rows after it was scored (default: at once)",
     )
     parser.add_argument(
         "--top",
@@ -103,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shuffle",
         action=argparse.BooleanOptionalAction,
-        help="shuffle the examples (default: named sets yes, your own files no)",
+        help="shuffle the rows (default: named sets yes, your own files no)",
     )
     parser.add_argument(
         "--seed",
@@ -113,7 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the shuffle and of random learners (default: 42)",
     )
     parser.add_argument(
-        "--limit", type=positive_int, metavar="N", help="use the first N examples only"
+        "--limit",
+        type=positive_int,
+        metavar="N",
+        help="use the first N rows, or N random ones with --shuffle (default: "
+        f"{DEFAULT_LIMIT}, which are held in memory)",
     )
     parser.add_argument(
         "--plot",
@@ -122,6 +115,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PNG",
         help=f"the figure to write (default: {DEFAULT_PLOT})",
     )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="write the results to a .csv or .json file as well",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -129,96 +128,103 @@ def run(args: argparse.Namespace) -> int:
     # Here because matplotlib is slow to import.
     from river_oauc.cli.compare.curves import draw_curves
 
-    names = known_names("model", args.models or _BY_DEFAULT, _NAMES)
-    _check_plot(args.plot)
+    contenders = find_contenders(args.models)
+    _check_writable(args.plot, "figure", [".png"])
+    if args.output is not None:
+        _check_writable(args.output, "output", [".csv", ".json"])
     stream = _stream(args)
+    labels = np.array([y for _, y in stream.examples])
+    groups = make_groups(contenders, stream.examples, args.delay, args.seed)
+    is_interrupted = False
+    try:
+        with _progress(groups, stream.size, args.seconds) as on_turn:
+            race(groups, args.seconds, on_turn)
+    except KeyboardInterrupt:
+        is_interrupted = True
 
-    notes = list(stream.notes)
-    if stream.is_wide and not args.models:
-        names = _FOR_WIDE
-        left_out = [name for name in _BY_DEFAULT if name not in names]
-        notes.append(f"many features, so without {', '.join(left_out)}; --models picks any")
-    console = Console()
-    for note in notes:
-        say(console, note, style="dim")
-    with progress_bar("comparing") as progress:
-        task = progress.add_task("", total=stream.size)
-        labels, runs = race(
-            stream,
-            contenders(names),
-            scaler=args.scaler,
-            seed=args.seed,
-            on_progress=lambda n_examples: progress.advance(task, n_examples),
+    runs = [run for group in groups for run in group.runs]
+    failures = report.failures(runs)
+    if len(failures) == len(contenders):
+        name, error = next(iter(failures.items()))
+        raise UserError(f"{name} {error}; --models picks others")
+    ranked, unranked = standings(labels, runs)
+    n_compared = len(ranked[0].labels)
+    if len(set(labels[:n_compared].tolist())) < 2:
+        if is_interrupted:
+            raise KeyboardInterrupt
+        raise UserError(
+            f"{stream.title}: the first {n_compared:,} rows are of one class, and the time is out; "
+            "--seconds S gives more"
         )
-    ranked = standings(labels, runs)
-    title, evidence = verdict(ranked)
 
-    say(console, description(stream), style="bold")
-    ours = {each.name for each in ranked if each.run.contender.ours}
-    print_table(console, rows(ranked, str(args.top), args.top.of(stream.size)), bold=ours)
-    say(console, "")
-    print_table(console, window_rows(ranked), bold=ours)
-    say(console, LEGEND, style="dim")
-    if few := warning(stream):
-        say(console, few)
+    title, evidence = report.verdict(ranked)
+    measured = [report.figures(each, True, args.top) for each in ranked]
+    measured += [report.figures(each, False, args.top) for each in unranked]
+    console = Console()
     say(console, title, style="bold")
-    if evidence:
-        say(console, evidence)
-    png = draw_curves(ranked, title=title, subtitle=f"{evidence}\n{description(stream)}")
+    print_wrapped(console, f"{evidence}\n{report.description(stream)}\n".lstrip())
+    ours = {each.name for each in ranked if each.run.contender.ours}
+    print_table(console, report.table(measured, args.top), bold=ours)
+    say(console, "")
+    for note in report.notes(stream, ranked, unranked, runs, is_interrupted):
+        print_wrapped(console, note)
+    print_wrapped(console, report.legend(args.top), style="dim")
+    if args.output is not None:
+        text = (
+            report.to_csv(measured)
+            if args.output.suffix.lower() == ".csv"
+            else report.to_json(
+                measured,
+                data=stream.title,
+                rows=stream.size,
+                positives=stream.positives,
+                verdict=title,
+                evidence=evidence,
+            )
+        )
+        replace_file(args.output, text.encode())
+        say(console, f"results written to {args.output}")
+    png = draw_curves(ranked, title=title, subtitle=f"{evidence}\n{report.description(stream)}")
     replace_file(args.plot, png)
     say(console, f"curves written to {args.plot}")
-    return 0
+    return 130 if is_interrupted else 0
 
 
-def _check_plot(path: pathlib.Path) -> None:
+def _check_writable(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> None:
     """Refuse a file that cannot be written, before the work is done."""
-    if path.suffix.lower() != ".png":
-        raise UserError(f"{path}: the figure is a PNG, its name must end in .png")
+    if path.suffix.lower() not in suffixes:
+        raise UserError(f"{path}: the name of the {what} must end in {' or '.join(suffixes)}")
     if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UserError(f"{path}: the figure cannot be written there")
+        raise UserError(f"{path}: the {what} cannot be written there")
 
 
 def _stream(args: argparse.Namespace) -> Stream:
-    file = args.csv if args.libsvm is None else args.libsvm
-    if file is None:
-        return _named_stream(args)
-    option = "--csv" if args.libsvm is None else "--libsvm"
-    if args.csv is not None and args.libsvm is not None:
-        raise UserError(f"either --csv {args.csv} or --libsvm {args.libsvm}, not both")
-    if args.set is not None:
-        raise UserError(f"either the set {args.set!r} or {option} {file}, not both")
-    asked = {
-        "positive": args.positive,
-        "exclude": args.exclude,
-        "shuffle": bool(args.shuffle),
-        "seed": args.seed,
-        "limit": args.limit,
-    }
-    if option == "--libsvm":
-        if args.target is not None:
-            raise UserError("--target goes with --csv FILE; a LIBSVM file begins with the label")
-        if args.include:
-            raise UserError("--include goes with --csv FILE")
-        return libsvm_stream(file, **asked)
-    if args.target is None or args.positive is None:
-        raise UserError("--csv FILE needs --target COLUMN and --positive VALUE")
-    return csv_stream(file, target=args.target, include=args.include, **asked)
-
-
-def _named_stream(args: argparse.Namespace) -> Stream:
-    if args.set not in (None, *known_sets()) and os.path.isfile(args.set):
-        raise UserError(
-            f"{args.set} is a file: write --csv {args.set} --target COLUMN --positive VALUE, "
-            f"or --libsvm {args.set}"
+    asked = {"exclude": args.exclude, "seed": args.seed, "limit": args.limit}
+    is_file = args.data == STDIN or os.path.isfile(args.data)
+    if args.data not in known_sets() and is_file:
+        return file_stream(
+            args.data,
+            target=args.target,
+            positive=args.positive,
+            shuffle=bool(args.shuffle),
+            **asked,
         )
     if args.target is not None or args.positive is not None:
-        raise UserError("--target goes with --csv FILE, --positive with that or --libsvm FILE")
-    if args.include:
-        raise UserError("--include goes with --csv FILE")
-    return named_stream(
-        DEFAULT_SET if args.set is None else args.set,
-        shuffle=True if args.shuffle is None else args.shuffle,
-        seed=args.seed,
-        limit=args.limit,
-        exclude=args.exclude,
-    )
+        raise UserError(f"--target and --positive go with a file, and {args.data!r} is none")
+    return named_stream(args.data, shuffle=args.shuffle is not False, **asked)
+
+
+@contextlib.contextmanager
+def _progress(
+    groups: Sequence[Group], n_rows: int, seconds: float
+) -> Iterator[Callable[[Group], object]]:
+    """Show how far all groups are, and which one runs."""
+    with progress_bar("{task.description}") as progress:
+        task = progress.add_task("")
+
+        def show(group: Group) -> None:
+            done = sum(group.n_rows for group in groups) / (n_rows * len(groups))
+            spent = sum(group.seconds for group in groups) / seconds
+            progress.update(task, description=group.name, completed=100 * max(done, spent))
+
+        yield show

@@ -1,200 +1,257 @@
-"""Progressive validation of several learners on one stream, behind one or more scalers each."""
+"""Progressive validation of several learners on one stream, in limited time."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import numbers
+import pickle
 import time
 from array import array
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from river import base, compose, preprocessing
+from river import base
 
-from river_oauc.cli.compare.streams import Stream
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.text import one_line
 from river_oauc.cli.models import Contender, Example
+from river_oauc.cli.preparations import LINEAR, PREPARATIONS, RAW
 
-PARTS = 100
-SCALERS: dict[str, Callable[[], base.Transformer] | None] = {
-    "none": None,
-    "standard": preprocessing.StandardScaler,
-    "minmax": preprocessing.MinMaxScaler,
-    "maxabs": preprocessing.MaxAbsScaler,
-}
+# A turn of a learner has at most this many examples, and is about this long.
+_MAX_EXAMPLES, _SECONDS = 100, 0.25
 
 
-def pipeline(
-    model: base.Classifier, scaler: str, text_features: Sequence[str] = (), takes_text: bool = False
-) -> Any:
-    """Return the model behind a scaler or none, with text encoded if the model needs it.
+class Step(NamedTuple):
+    """An example to score, and one to learn afterwards, whose label is known by then.
+
+    Parameters
+    ----------
+    x
+        The record to score.
+    known
+        The example to learn; None as long as no label has come.
+
+    """
+
+    x: dict[Any, Any]
+    known: Example | None
+
+
+def steps(examples: Sequence[Example], delay: int) -> Iterator[Step]:
+    """Yield the steps through a stream whose labels come a number of examples later.
 
     Examples
     --------
-    >>> from river import linear_model
-
-    >>> print(pipeline(linear_model.Perceptron(), "minmax"))
-    MinMaxScaler | Perceptron
-    >>> print(pipeline(linear_model.Perceptron(), "none"))
-    Perceptron
+    >>> for step in steps([({"a": 1}, True), ({"a": 2}, False)], delay=1):
+    ...     print(step)
+    Step(x={'a': 1}, known=None)
+    Step(x={'a': 2}, known=({'a': 1}, True))
 
     """
-    scale = SCALERS[scaler]
-    if not text_features or (takes_text and scale is None):
-        return model if scale is None else scale() | model
-    # By type, because `compose.Select` fails on absent features.
-    text: Any = compose.SelectType(str)
-    if not takes_text:
-        # Drop zeros, or each example would have a feature for every known value.
-        text |= preprocessing.OneHotEncoder(drop_zeros=True)
-    # Without a scaler, None passes through.
-    scaled: Any = compose.Discard(*text_features)
-    if scale is not None:
-        scaled = compose.SelectType(numbers.Number) | scale()
-    return compose.TransformerUnion(scaled, text) | model
+    for i, (x, _) in enumerate(examples):
+        yield Step(x, examples[i - delay] if i >= delay else None)
 
 
 @dataclass(eq=False)
 class Run:
-    """The progressive validation of one learner behind one scaler.
+    """The progressive validation of one learner behind one preparation.
 
     Parameters
     ----------
     contender
         The learner.
-    scaler
-        One of `SCALERS`.
+    preparation
+        The name of the preparation.
     model
-        A river classifier or a pipeline that ends in one.
+        A river classifier.
+    pipeline
+        The transformers in front of it; None if it takes raw records.
 
     Attributes
     ----------
     scores
         The predicted probabilities of the positive class. Missing and undefined ones are 0.5: a
         tree predicts nothing before it has learned, `MinMaxScaler | LogisticRegression` NaN.
-    nanoseconds
-        Wall-clock time in `predict_proba_one` and `learn_one` of the pipeline.
+    seconds
+        Wall-clock time in `predict_proba_one` and `learn_one`, the preparation included.
+    error
+        Why it could not go on, if so.
 
     """
 
     contender: Contender
-    scaler: str
+    preparation: str
     model: Any
+    pipeline: Any = None
     scores: array[float] = field(default_factory=lambda: array("d"))
-    nanoseconds: int = 0
+    seconds: float = 0.0
+    error: str | None = None
 
-    def follow(self, examples: Sequence[Example]) -> None:
-        """Predict and then learn the next examples of the stream."""
-        predict, learn = self.model.predict_proba_one, self.model.learn_one
-        clock = time.perf_counter_ns
-        for x, y in examples:
-            before_predict = clock()
-            prediction = predict(x)
-            after_predict = clock()
-            # A tree that has seen only negatives leaves out True: its probability is 0.
-            p = prediction.get(True, 0.0) if prediction else 0.5
-            self.scores.append(0.5 if math.isnan(p) else p)
-            before_learn = clock()
-            learn(x, y)
-            self.nanoseconds += clock() - before_learn + after_predict - before_predict
+    def follow(self, steps: Iterable[Step]) -> None:
+        """Go on through the stream."""
+        start = time.perf_counter()
+        try:
+            for x, known in steps:
+                prediction = self.model.predict_proba_one(x)
+                # A tree that has seen only negatives leaves out True: its probability is 0.
+                p = prediction.get(True, 0.0) if prediction else 0.5
+                self.scores.append(0.5 if math.isnan(p) else p)
+                if known is not None:
+                    self.model.learn_one(*known)
+        except Exception as error:
+            # Whatever a model raises, the others go on.
+            message = one_line(f"{type(error).__name__}: {error}")
+            self.error = f"fails at row {max(len(self.scores), 1):,}: {message}"
+        self.seconds += time.perf_counter() - start
 
     @property
     def microseconds_per_example(self) -> float:
         """Mean time to predict and learn one example."""
-        return self.nanoseconds / len(self.scores) / 1e3
+        return 1e6 * self.seconds / max(len(self.scores), 1)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The size of the model and its preparation as a pickle; None if there can be none."""
+        try:
+            return len(pickle.dumps((self.pipeline, self.model)))
+        except Exception:
+            return None
 
 
-def race(
-    stream: Stream,
-    contenders: Sequence[Contender],
-    *,
-    scaler: str | None = None,
-    seed: int = 42,
-    on_progress: Callable[[int], object] = lambda n_examples: None,
-) -> tuple[NDArray[np.bool_], list[Run]]:
-    """Run each contender behind each of its scalers, and return the labels and the runs.
+class _Recorder(base.Classifier):
+    """The last step of a pipeline, which notes what it is given."""
 
-    All see the same examples in the same order. They take turns on about a hundred parts of the
-    stream, so that it is read once and a disturbance of the machine affects all of them. A run that
-    fails (for example because a scaler overflows) is dropped if the contender has another scaler.
+    def __init__(self) -> None:
+        self.x: dict[Any, Any] = {}
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        self.x = x
+        return {}
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        self.x = x
+
+
+class Group:
+    """Learners that go through a stream together, behind one preparation.
 
     Parameters
     ----------
-    stream
-        The examples.
+    preparation
+        One of `PREPARATIONS`, or `RAW`. It is done once for all of them.
     contenders
         The learners.
-    scaler
-        The scaler for learners that need one; by default all that suit the stream.
+    examples
+        The stream.
+    delay
+        After how many examples labels come.
     seed
         Seed of the random learners.
-    on_progress
-        Called with the number of examples that all contenders have just finished.
 
     """
-    text = (*stream.text_features, *stream.many_valued)
-    runs = [
-        Run(contender, each, pipeline(contender.make(seed), each, text, contender.takes_text))
-        for contender in contenders
-        for each in _scalers(contender, stream, scaler)
+
+    def __init__(
+        self,
+        preparation: str,
+        contenders: Sequence[Contender],
+        examples: Sequence[Example],
+        delay: int = 0,
+        seed: int = 42,
+    ) -> None:
+        self._recorder = _Recorder()
+        self._pipeline = None
+        if preparation != RAW:
+            self._pipeline = PREPARATIONS[preparation]() | self._recorder
+        self._steps = steps(examples, delay)
+        self.runs = [
+            Run(contender, preparation, contender.make(seed), self._pipeline)
+            for contender in contenders
+        ]
+        self.n_rows = 0
+        self.seconds = 0.0
+        self.is_finished = False
+
+    @property
+    def name(self) -> str:
+        """The names of the learners."""
+        return ", ".join(run.contender.name for run in self.runs)
+
+    def advance(self) -> None:
+        """Take a turn."""
+        start = time.perf_counter()
+        pace = self.seconds / self.n_rows if self.n_rows else _SECONDS
+        n = min(max(int(_SECONDS / pace), 1), _MAX_EXAMPLES)
+        turn = list(itertools.islice(self._steps, n))
+        self.is_finished = len(turn) < n
+        running = [run for run in self.runs if run.error is None]
+        try:
+            if self._pipeline is not None:
+                turn = [self._prepare(step) for step in turn]
+        except ArithmeticError as error:
+            for run in running:
+                run.error = f"fails because its preparation does: {error}"
+        else:
+            seconds = time.perf_counter() - start
+            for run in running:
+                run.seconds += seconds
+                run.follow(turn)
+        self.is_finished |= all(run.error for run in self.runs)
+        self.n_rows += len(turn)
+        self.seconds += time.perf_counter() - start
+
+    def _prepare(self, step: Step) -> Step:
+        """Return a step as the pipeline hands it to its last step."""
+        assert self._pipeline is not None
+        self._pipeline.predict_proba_one(step.x)
+        x = self._recorder.x
+        if step.known is None:
+            return Step(x, None)
+        self._pipeline.learn_one(*step.known)
+        return Step(x, (self._recorder.x, step.known[1]))
+
+
+def make_groups(
+    contenders: Sequence[Contender],
+    examples: Sequence[Example],
+    delay: int = 0,
+    seed: int = 42,
+) -> list[Group]:
+    """Return the groups of the contenders: linear rivals share a preparation, others run alone."""
+    linear = [each for each in contenders if each.preparations == LINEAR]
+    groups = [
+        (name, [each]) for each in contenders if each not in linear for name in each.preparations
     ]
-    labels: list[bool] = []
-    for part in _parts(stream):
-        for run in tuple(runs):
-            try:
-                run.follow(_as_seen_by(run.contender, part, stream.many_valued))
-            except (ValueError, ArithmeticError) as error:
-                runs.remove(run)
-                if not any(other.contender is run.contender for other in runs):
-                    raise UserError(_refusal(run, error)) from error
-        labels.extend(y for _, y in part)
-        on_progress(len(part))
-    return np.array(labels), runs
+    if linear:
+        groups += [(name, linear) for name in LINEAR]
+    return [Group(name, members, examples, delay, seed) for name, members in groups]
 
 
-def _scalers(contender: Contender, stream: Stream, asked: str | None) -> Sequence[str]:
-    """Return the scalers to try: one for ours, all that suit the stream for others."""
-    if contender.bare:
-        return ["none"]
-    if asked:
-        return [asked]
-    return [stream.scalers[-1]] if contender.ours else stream.scalers
+def race(
+    groups: Sequence[Group],
+    seconds: float,
+    on_turn: Callable[[Group], object] = lambda group: None,
+) -> None:
+    """Let groups take turns until all have finished or the time is up.
 
+    As far as possible, all are at the same example. Each may take an equal share of the time, and
+    what a group does not need goes to the others.
 
-def _refusal(run: Run, error: Exception) -> str:
-    scale = SCALERS[run.scaler]
-    front = "" if scale is None else f" behind {scale.__name__}"
-    n = len(run.scores) + 1
-    return f"{run.contender.name}{front} refuses example {n:,}: {error}; --models picks others"
+    Parameters
+    ----------
+    groups
+        The groups.
+    seconds
+        The time for all.
+    on_turn
+        Called before every turn with the group that runs.
 
-
-def _as_seen_by(
-    contender: Contender, examples: Sequence[Example], many_valued: Container[str]
-) -> list[Example]:
-    """Return the examples without the values that the learner cannot take, which is not timed.
-
-    Our learners that keep a matrix get no text of many values.
     """
-    hidden = many_valued if contender.ours and not contender.takes_text else ()
-    return [
-        (
-            {
-                name: value
-                for name, value in x.items()
-                if (value is not None or contender.takes_none) and name not in hidden
-            },
-            y,
-        )
-        for x, y in examples
-    ]
-
-
-def _parts(stream: Stream) -> Iterator[list[Example]]:
-    examples = iter(stream.examples)
-    step = math.ceil(stream.size / PARTS)
-    while part := list(itertools.islice(examples, step)):
-        yield part
+    while waiting := [group for group in groups if not group.is_finished]:
+        left = seconds - sum(group.seconds for group in groups if group.is_finished)
+        share = left / len(waiting)
+        allowed = [group for group in waiting if group.seconds < share]
+        if not allowed:
+            return
+        group = min(allowed, key=lambda group: group.n_rows)
+        on_turn(group)
+        group.advance()

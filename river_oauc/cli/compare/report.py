@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from river_oauc.cli.compare.race import Run
 from river_oauc.cli.compare.streams import Stream
+from river_oauc.cli.compare.top import Top
 from river_oauc.cli.compare.verdict import (
     CONFIDENCE,
     Standing,
     lead,
     not_worse_than_the_best,
-    windows,
 )
+from river_oauc.cli.preparations import RAW
 
-LEGEND = """\
-Every example is predicted, then learned. AUC: exact, over the whole stream; in windows: the
-mean over the windows below, which compares only scores of about the same time. avg. prec.:
-average precision; a random ranking has the share of positives. top: precision among the
-highest scores. µs/example: mean wall-clock time of predict_proba_one + learn_one of the
-pipeline. memory: as river counts it, numpy arrays twice. scaler: the one with the highest
-AUC of those tried for the learner."""
+_BARS = "▁▂▃▄▅▆▇█"
 
 # With this many examples of the smaller class, the standard error of an AUC is at most 0.05 and
 # needs no warning.
@@ -34,14 +34,17 @@ def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
         return f"{best.name}: AUC {best.auc:.3f}", ""
     leaders = not_worse_than_the_best(standings)
     if len(leaders) > 1:
-        first, second = (f"{each.name} ({each.auc:.3f})" for each in leaders[:2])
+        first, second = (f"{each.name} {each.auc:.3f}" for each in leaders[:2])
         n_more = len(leaders) - 2
-        names = f"{first}, {second} and {n_more} more" if n_more else f"{first} and {second}"
-        return "No clear winner", f"{names}: the difference in AUC is not significant"
+        more = f" (nor from {n_more} more)" if n_more else ""
+        return (
+            f"No clear winner: {first}, {second}",
+            f"the difference in AUC is not significant{more}",
+        )
     in_windows = max(standings, key=lambda standing: standing.mean_in_windows)
     if in_windows is not best:
         evidence = f"{best.name} is ahead over the whole stream, {in_windows.name} within windows"
-        return "No clear winner", evidence
+        return f"No clear winner: {best.name} {best.auc:.3f}", evidence
     low, high = lead(best, others[0])
     return (
         f"{best.name} ranks best: AUC {best.auc:.3f}",
@@ -52,7 +55,7 @@ def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
 def description(stream: Stream) -> str:
     """Describe the stream."""
     share = _share(stream.positives, stream.size)
-    return f"{stream.title}: {stream.size:,} examples, {share} positive"
+    return f"{stream.title}: {stream.size:,} rows, {share} positive"
 
 
 def _share(part: int, whole: int) -> str:
@@ -68,60 +71,165 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.{max(1, -1 - math.floor(math.log10(rarer)))}%}"
 
 
-def warning(stream: Stream) -> str | None:
-    """Warn if one class is so small that an AUC is imprecise.
+def figures(standing: Standing, is_ranked: bool, top: Top) -> dict[str, Any]:
+    """Return all that is measured of a learner, by name."""
+    n = len(standing.labels)
+    return {
+        "model": standing.name,
+        "is_ranked": is_ranked,
+        "preparation": standing.run.preparation,
+        "rows": n,
+        "auc": standing.auc,
+        "auc_in_windows": standing.mean_in_windows,
+        "average_precision": standing.average_precision,
+        f"precision_top_{top}": standing.precision_at(top.of(n)),
+        "microseconds_per_example": standing.run.microseconds_per_example,
+        "pickle_bytes": standing.run.n_bytes,
+        "windows": standing.in_windows,
+    }
 
-    The variance of an AUC is at most 1 / (4 n) for n examples of the smaller class.
-    """
-    fewer = min(stream.positives, stream.size - stream.positives)
-    if fewer >= ENOUGH:
-        return None
-    kind = "positive" if fewer == stream.positives else "negative"
-    are = "is" if fewer == 1 else "are"
-    return (
-        f"Only {fewer} of the examples {are} {kind}: the standard error of an AUC may be "
-        f"{0.5 / math.sqrt(fewer):.2f}"
-    )
 
-
-def rows(standings: Sequence[Standing], top: str, k: int) -> list[list[str]]:
-    """Return a header and a row per learner, the best first.
+def table(measured: Sequence[dict[str, Any]], top: Top) -> list[list[str]]:
+    """Return a header and a row per learner.
 
     Parameters
     ----------
-    standings
-        The learners.
+    measured
+        The `figures` of the learners.
     top
         The user's value of `--top`.
-    k
-        The number of scores that it means.
 
     """
+    known = [auc for each in measured for auc in each["windows"] if not math.isnan(auc)]
+    # Bars begin at chance, lest a bad learner takes all the range.
+    high = max(known, default=1.0)
+    low = min(max(min(known, default=0.0), 0.5), high)
+    bars = f"{_BARS[0]}{low:.2f} {_BARS[-1]}{high:.2f}"
     return [
-        ["model", "AUC", "in windows", "avg. prec.", f"top {top}", "µs/example", "memory"]
-        + ["scaler"],
+        ["model", "AUC", bars, "windows", "AP", f"top {top}", "µs", "memory"],
         *(
             [
-                each.name,
-                f"{each.auc:.4f}",
-                f"{each.mean_in_windows:.4f}",
-                f"{each.average_precision:.4f}",
-                f"{each.precision_at(k):.4f}",
-                f"{each.run.microseconds_per_example:.1f}",
-                each.run.model._memory_usage,
-                each.run.scaler,
+                each["model"] + ("" if each["is_ranked"] else "*"),
+                f"{each['auc']:.3f}",
+                sparkline(each["windows"], low, high),
+                f"{each['auc_in_windows']:.3f}",
+                f"{each['average_precision']:.3f}",
+                f"{each[f'precision_top_{top}']:.3f}",
+                f"{each['microseconds_per_example']:,.0f}",
+                _size(each["pickle_bytes"]),
             ]
-            for each in standings
+            for each in measured
         ),
     ]
 
 
-def window_rows(standings: Sequence[Standing]) -> list[list[str]]:
-    """Return a header with the last example of each window, and a row of AUCs per learner."""
-    return [
-        ["AUC in windows, to", *(f"{window.stop:,}" for window in windows(standings[0].labels))],
-        *(
-            [each.name, *("-" if math.isnan(auc) else f"{auc:.3f}" for auc in each.in_windows)]
-            for each in standings
-        ),
-    ]
+def sparkline(values: Sequence[float], low: float, high: float) -> str:
+    """Draw values as bars, between a lowest and a highest one. NaN is a gap.
+
+    Examples
+    --------
+    >>> sparkline([0.4, 0.75, math.nan, 1.0], 0.5, 1.0)
+    '▁▅ █'
+
+    """
+    step = (high - low) / (len(_BARS) - 1) or 1.0
+    return "".join(
+        " " if math.isnan(value) else _BARS[max(round((value - low) / step), 0)] for value in values
+    )
+
+
+def _size(n_bytes: int | None) -> str:
+    """Format a number of bytes.
+
+    Examples
+    --------
+    >>> _size(2_345), _size(23_456_789), _size(None)
+    ('2 KiB', '22.4 MiB', '-')
+
+    """
+    if n_bytes is None:
+        return "-"
+    return f"{n_bytes / 2**10:,.0f} KiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.1f} MiB"
+
+
+def legend(top: Top) -> str:
+    """Explain the columns of the table."""
+    return (
+        "Every row is scored, then learned. The bars: AUC in windows of equal length; windows: its "
+        "mean. AP: average precision; a random ranking has the share of positives. "
+        f"top {top}: precision among the highest scores. µs: to score and learn a row, preparation "
+        "included. memory: size of the pickle."
+    )
+
+
+def notes(
+    stream: Stream,
+    ranked: Sequence[Standing],
+    unranked: Sequence[Standing],
+    runs: Sequence[Run],
+    is_interrupted: bool,
+) -> Iterator[str]:
+    """Yield what the user should know besides the figures."""
+    shown = [*ranked, *unranked]
+    n_compared = len(ranked[0].labels)
+    late = [each for each in shown if len(each.run.scores) < stream.size]
+    if late:
+        how = "Interrupted" if is_interrupted else "Out of time (--seconds S gives more)"
+        seen = (f"{each.name} after {len(each.run.scores):,} rows" for each in late)
+        yield f"{how}: {', '.join(seen)}"
+    if n_compared < stream.size:
+        yield f"Compared on the first {n_compared:,} rows of {stream.size:,}"
+    if unranked:
+        yield "* has seen less than half as many rows as others, and is not ranked"
+    for name, error in failures(runs).items():
+        yield f"{name} {error}"
+    yield from stream.notes
+    positives = int(ranked[0].labels.sum())
+    fewer = min(positives, n_compared - positives)
+    if fewer < ENOUGH:
+        kind = "positive" if fewer == positives else "negative"
+        # The variance of an AUC is at most 1 / (4 n) for n examples of the smaller class.
+        yield (
+            f"Only {fewer} of the rows {'is' if fewer == 1 else 'are'} {kind}: the standard error "
+            f"of an AUC may be {0.5 / math.sqrt(fewer):.2f}"
+        )
+    by_preparation: dict[str, list[str]] = {}
+    for each in shown:
+        by_preparation.setdefault(each.run.preparation, []).append(each.name)
+    by_preparation.pop(RAW, None)
+    if by_preparation:
+        prepared = (f"{name} for {', '.join(of)}" for name, of in by_preparation.items())
+        yield f"Preparation, the best one chosen afterwards: {'; '.join(prepared)}"
+
+
+def failures(runs: Sequence[Run]) -> dict[str, str]:
+    """Return the learners that failed behind all their preparations, and why."""
+    going = {run.contender.name for run in runs if run.error is None}
+    return {
+        run.contender.name: run.error
+        for run in runs
+        if run.error is not None and run.contender.name not in going
+    }
+
+
+def to_csv(measured: Sequence[dict[str, Any]]) -> str:
+    """Return the figures as CSV, without the single windows."""
+    names = [name for name in measured[0] if name != "windows"]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(measured)
+    return file.getvalue()
+
+
+def to_json(measured: Sequence[dict[str, Any]], **about: Any) -> str:
+    """Return the figures as JSON, with facts about the comparison beside them."""
+    models = [{name: _without_nan(value) for name, value in each.items()} for each in measured]
+    return json.dumps({**about, "models": models}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a value with None for NaN, which JSON does not have."""
+    if isinstance(value, list):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

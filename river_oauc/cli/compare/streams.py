@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from river import datasets
 
 from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import closest_name, known_name
-from river_oauc.cli.console.text import listed
+from river_oauc.cli.console.names import check_column, known_name
 from river_oauc.cli.models import Example
 from river_oauc.datasets import BENCHMARKS
 
 DEFAULT_SET = "ImageSegments"
-
-# With more features than this, learners of quadratic cost are not run by default.
-MANY_FEATURES = 300
-FIRST_EXAMPLES = 1_000
-
-# Scalers to try. In sparse streams absent features are 0, and the scaler must keep 0 at 0.
-DENSE = ("none", "standard", "minmax")
-SPARSE = ("none", "maxabs")
 
 
 @dataclass(frozen=True)
@@ -36,33 +25,25 @@ class Stream:
     title
         Its name in the table and the figure.
     examples
-        Pairs of features and label. A missing number is None.
-    size
-        Number of examples.
-    positives
-        Number of positive examples.
-    text_features
-        Text features with few distinct values.
-    many_valued
-        Text features with too many distinct values for one-hot encoding.
-    is_wide
-        Whether it has too many features for most learners.
-    scalers
-        The scalers to try; the paper's learners get the last one.
+        Pairs of a record and its label.
     notes
         Notes for the user on how the data were read.
 
     """
 
     title: str
-    examples: Iterable[Example]
-    size: int
-    positives: int
-    text_features: tuple[str, ...] = ()
-    many_valued: tuple[str, ...] = ()
-    is_wide: bool = False
-    scalers: tuple[str, ...] = DENSE
+    examples: list[Example]
     notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of examples."""
+        return len(self.examples)
+
+    @property
+    def positives(self) -> int:
+        """The number of positive examples."""
+        return sum(y for _, y in self.examples)
 
     def __post_init__(self) -> None:
         if self.positives in (0, self.size):
@@ -95,35 +76,6 @@ def known_sets() -> list[str]:
     return [*_BUNDLED, *BENCHMARKS]
 
 
-def is_wide(examples: Iterable[Example]) -> bool:
-    """Whether the first examples have many features, each distinct text counting as one.
-
-    Examples
-    --------
-    >>> is_wide([({"word": f"w{i}"}, True) for i in range(300)])
-    False
-    >>> is_wide([({"word": f"w{i}"}, True) for i in range(301)])
-    True
-
-    """
-    features: set[Any] = set()
-    for x, _ in itertools.islice(examples, FIRST_EXAMPLES):
-        features.update(
-            (name, value) if isinstance(value, str) else name for name, value in x.items()
-        )
-    return len(features) > MANY_FEATURES
-
-
-def check_columns(title: str, to: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse to exclude or include unknown columns."""
-    for name in names:
-        if name not in known:
-            raise UserError(
-                f"{title}: no column {name!r} to {to}{closest_name(name, known)}; "
-                f"the columns are {listed(known)}"
-            )
-
-
 def named_stream(
     name: str,
     *,
@@ -142,7 +94,7 @@ def named_stream(
     name
         One of `known_sets`.
     shuffle
-        Whether to shuffle the set. The shuffled set is held in memory.
+        Whether to shuffle the set.
     seed
         Seed of the shuffle.
     limit
@@ -160,21 +112,12 @@ def named_stream(
     name = known_name("set", name, known_sets())
     title, read = _BUNDLED[name] if name in _BUNDLED else (name, BENCHMARKS[name])
     examples = list(read())
-    if exclude:
-        check_columns(title, "exclude", exclude, [str(feature) for feature in examples[0][0]])
-        examples = [
-            ({feature: x[feature] for feature in x if str(feature) not in exclude}, y)
-            for x, y in examples
-        ]
+    for feature in exclude:
+        check_column(title, feature, map(str, examples[0][0]))
+    examples = [
+        ({feature: x[feature] for feature in x if str(feature) not in exclude}, y)
+        for x, y in examples
+    ]
     if shuffle:
         random.Random(seed).shuffle(examples)
-    examples = examples[:limit]
-    wide = is_wide(examples)
-    return Stream(
-        title=title,
-        examples=examples,
-        size=len(examples),
-        positives=sum(y for _, y in examples),
-        is_wide=wide,
-        scalers=SPARSE if wide else DENSE,
-    )
+    return Stream(title, examples[:limit])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,20 +25,24 @@ DRAWS = 2_000
 # With fewer examples of a class than this, no difference counts as significant.
 FEW = 20
 
+# A learner that has seen a smaller share of what others have is not ranked.
+MIN_SEEN = 0.5
+
 # Maximum number of windows, and mean number of examples of the smaller class in a window.
 MAX_WINDOWS = 10
 IN_A_WINDOW = 10
 
 
 class Standing:
-    """A learner behind its best scaler, the one with the highest AUC.
+    """How well a learner ranks the beginning of a stream.
 
     Parameters
     ----------
     runs
-        The runs of the learner, one per scaler.
+        The runs of the learner that have come so far, one per preparation. The one with the highest
+        AUC counts.
     labels
-        Which examples of the stream are positive.
+        Which examples are positive.
 
     Attributes
     ----------
@@ -46,34 +51,30 @@ class Standing:
     scores
         Its scores.
     auc
-        Its exact AUC over the whole stream, a tie counting one half.
+        Its exact AUC, a tie counting one half; NaN if a class is missing.
     in_windows
-        Its AUC in each of the `windows`; NaN where a class is missing.
+        Its AUC in each of the `windows`.
 
     """
 
     def __init__(self, runs: Sequence[Run], labels: BoolArray) -> None:
-        self.run = max(runs, key=lambda run: _auc(np.array(run.scores), labels))
+        n = len(labels)
+        self.run = max(runs, key=lambda run: _auc(np.array(run.scores[:n]), labels))
         self.name = self.run.contender.name
-        self.scores: FloatArray = np.array(self.run.scores)
+        self.scores: FloatArray = np.array(self.run.scores[:n])
         self.labels = labels
         self.auc = _auc(self.scores, labels)
-        self.in_windows = [
-            _auc(self.scores[window], labels[window])
-            if len(set(labels[window].tolist())) == 2
-            else np.nan
-            for window in windows(labels)
-        ]
+        self.in_windows = [_auc(self.scores[window], labels[window]) for window in windows(labels)]
 
     @property
     def mean_in_windows(self) -> float:
         """The mean AUC over the windows that have both classes."""
-        known = [auc for auc in self.in_windows if not np.isnan(auc)]
-        return float(np.mean(known)) if known else np.nan
+        known = [auc for auc in self.in_windows if not math.isnan(auc)]
+        return sum(known) / len(known) if known else math.nan
 
     @property
     def average_precision(self) -> float:
-        """The average precision over the whole stream."""
+        """The average precision."""
         return average_precision(self.scores[self.labels], self.scores[~self.labels])
 
     def precision_at(self, k: int) -> float:
@@ -86,13 +87,34 @@ class Standing:
         return _bootstrap_aucs(self.scores, self.labels)
 
 
-def standings(labels: BoolArray, runs: Sequence[Run]) -> list[Standing]:
-    """Return every learner behind its best scaler, the highest AUC first."""
+def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], list[Standing]]:
+    """Compare learners on the examples that they all have seen.
+
+    Return them with the highest AUC first, and apart those that have seen less than half as much as
+    others, as far as they got. Runs that failed do not count.
+
+    Parameters
+    ----------
+    labels
+        Which examples of the stream are positive.
+    runs
+        All runs of all learners.
+
+    """
     by_name: dict[str, list[Run]] = {}
     for run in runs:
-        by_name.setdefault(run.contender.name, []).append(run)
-    found = [Standing(own, labels) for own in by_name.values()]
-    return sorted(found, key=lambda standing: standing.auc, reverse=True)
+        if run.error is None:
+            by_name.setdefault(run.contender.name, []).append(run)
+    n_seen = {name: max(len(run.scores) for run in own_runs) for name, own_runs in by_name.items()}
+    enough = MIN_SEEN * max(n_seen.values())
+    n_common = min(n for n in n_seen.values() if n >= enough)
+    ranked: list[Standing] = []
+    unranked: list[Standing] = []
+    for name, own_runs in by_name.items():
+        n = min(n_common, n_seen[name])
+        found = Standing([run for run in own_runs if len(run.scores) >= n], labels[:n])
+        (ranked if n == n_common else unranked).append(found)
+    return sorted(ranked, key=lambda standing: standing.auc, reverse=True), unranked
 
 
 def windows(labels: BoolArray) -> list[slice]:
@@ -162,4 +184,6 @@ def _cut(n: int, n_parts: int) -> list[slice]:
 
 
 def _auc(scores: FloatArray, labels: BoolArray) -> float:
+    if labels.all() or not labels.any():
+        return math.nan
     return exact_auc(scores[labels], scores[~labels])

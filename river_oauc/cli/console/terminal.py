@@ -59,6 +59,11 @@ def say(console: Console, text: str, style: str | None = None) -> None:
     console.print(text, style=style, soft_wrap=True, markup=False, highlight=False)
 
 
+def print_wrapped(console: Console, text: str, style: str | None = None) -> None:
+    """Print text without markup, wrapped between words."""
+    console.print(text, style=style, markup=False, highlight=False)
+
+
 def print_table(console: Console, rows: Sequence[Sequence[str]], bold: Container[str] = ()) -> None:
     """Print a table with names in the first column and figures, never truncated, in the others.
 

@@ -1,0 +1,56 @@
+"""How records are prepared for learners that take numbers only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from river import compose, preprocessing
+
+from river_oauc.encoding.kinds import read_record
+from river_oauc.preprocessing import RecordEncoder
+
+
+def one_hot(record: dict[Any, Any]) -> dict[Any, float | int]:
+    """Return the numbers of a record as floats, and a 1 for each of its categories.
+
+    This is river's `OneHotEncoder(drop_zeros=True)` beside the numbers, but a category is named by
+    a pair, which no column can be. The hour and the weekday of a time are categories. Unknown
+    values are left out.
+
+    Examples
+    --------
+    >>> one_hot({"amount": 12, "country": "FR", "device": None})
+    {'amount': 12.0, ('country', 'FR'): 1}
+
+    """
+    features: dict[Any, float | int] = {}
+    for name, value in read_record(record).items():
+        if math.isnan(value.number):
+            features[name, value.category] = 1
+        else:
+            features[name] = value.number
+    return features
+
+
+def _scaled_one_hot() -> Any:
+    # Only the numbers: of a feature that is always 1, StandardScaler makes 0.
+    numbers = compose.SelectType(float) | preprocessing.StandardScaler()
+    return compose.FuncTransformer(one_hot) | (numbers + compose.SelectType(int))
+
+
+RAW = "raw"
+MIN_MAX = "RecordEncoder | MinMaxScaler"
+
+PREPARATIONS: dict[str, Callable[[], Any]] = {
+    "one-hot": lambda: compose.FuncTransformer(one_hot),
+    "one-hot | StandardScaler": _scaled_one_hot,
+    "RecordEncoder": RecordEncoder,
+    "RecordEncoder | StandardScaler": lambda: RecordEncoder() | preprocessing.StandardScaler(),
+    MIN_MAX: lambda: RecordEncoder() | preprocessing.MinMaxScaler(),
+}
+
+# Those to try for linear learners, and for trees, which would get lost among one-hot features.
+LINEAR = tuple(name for name in PREPARATIONS if name != MIN_MAX)
+TREE = ("RecordEncoder",)
