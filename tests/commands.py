@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import pathlib
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.__main__ import main as benchmarks_main
 from river_oauc.cli.main import main as cli_main
@@ -70,13 +72,15 @@ def refusal(*arguments: str) -> str:
     return message
 
 
-def table_cells(text: str) -> dict[str, list[str]]:
-    """Return the cells of the first table of `compare`, by model."""
-    names = {contender.name for contender in CONTENDERS}
-    rows = [line.split() for line in text.partition("AUC in windows, to")[0].splitlines()]
-    return {row[0]: row[1:] for row in rows if row and row[0] in names}
-
-
 def table_aucs(text: str) -> dict[str, float]:
-    """Return the AUCs of the first table of `compare`, by model, in the printed order."""
-    return {name: float(cells[0]) for name, cells in table_cells(text).items()}
+    """Return the AUCs in the table of `compare`, by model, in the printed order."""
+    names = {contender.name for contender in CONTENDERS}
+    cells = [line.split() for line in text.split("\n\n")[1].splitlines()]
+    return {row[0]: float(row[1]) for row in cells if row[0] in names}
+
+
+def results(*arguments: str) -> dict[str, dict[str, Any]]:
+    """Run `compare` and return the figures that it writes, by model."""
+    output("compare", *arguments, "--output", "results.json")
+    models = json.loads(pathlib.Path("results.json").read_text())["models"]
+    return {each["model"]: each for each in models}

@@ -8,7 +8,7 @@ import io
 import os
 import pathlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from commands import Said, call, output, refusal, run, table_aucs
@@ -23,11 +23,10 @@ from benchmarks.speed import MAX_FEATURES
 from river_oauc.cli import main as cli
 from river_oauc.cli.compare import command as compare
 from river_oauc.cli.compare import curves
-from river_oauc.cli.compare.csv_file import csv_stream
 from river_oauc.cli.models import CONTENDERS
 
 GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n7,1,1\n"
-CSV = ["compare", "--csv", "data.csv", "--target", "y", "--positive", "1", "--models", "PAI"]
+CSV = ["compare", "data.csv", "--target", "y", "--positive", "1", "--models", "PAI"]
 
 
 def message(said: Said) -> str:
@@ -104,71 +103,55 @@ def test_any_bytes(home: pathlib.Path, beginning: bytes, content: bytes) -> None
 @example(b"\x1f\x8b")
 def test_any_bytes_as_libsvm(home: pathlib.Path, content: bytes) -> None:
     (home / "data.csv").write_bytes(content)
-    said = call("compare", "--libsvm", "data.csv", "--models", "SparseOAUCM", "PAI")
+    said = call("compare", "data.csv", "--models", "SparseOAUCM", "PAI")
     if said.code == 0:
         assert said.error == ""
     else:
-        assert "data.csv: " in message(said) or " refuses example " in message(said)
+        assert message(said).startswith("data.csv: ")
         assert len(said.error) < 500
     assert contents(home) == {"data.csv": content}
 
 
-NUMBERS = ["0", "-0.0", "1", "1.5", "1e50", "-1e50", "1e-50", "5e-324", "1_000", "9" * 40]
-GAPS = ["", " ", "NA", "NAN", "?"]
-TEXTS = [*"red 1,5 0x10 $x^{ [b] y =1 💩".split(), "a\nb", 'a"b', "\x1b[31m", "a\u2028b"]
+CELLS = ["", " ", "NA", "?", *"0 -0.0 1 1.5 1e49 -1e50 1e60 5e-324 1_000 2024-02-29".split()]
+CELLS += [*"red 1,5 0x10 $x^{ [b] y =1 💩".split(), "a\nb", 'a"b', "\x1b[31m", "a\u2028b", "9" * 60]
 NAMES = [contender.name for contender in CONTENDERS if contender.name != "ARFClassifier"]
 
 
 @st.composite
 def awkward_rows(draw: st.DrawFn) -> list[list[str]]:
     """Draw rows of three cells and a label, with few distinct values per column."""
-    pool = st.lists(st.sampled_from([*NUMBERS, *GAPS, *TEXTS]), min_size=1, max_size=4)
+    pool = st.lists(st.sampled_from(CELLS), min_size=1, max_size=4)
     row = st.tuples(*(st.sampled_from(draw(pool)) for _ in range(3)), st.sampled_from("012"))
     return [list(cells) for cells in draw(st.lists(row, max_size=20))]
-
-
-def kind(column: Sequence[str]) -> str:
-    cells = set(column) - set(GAPS)
-    if cells & set(TEXTS):
-        return "text"
-    return "number" if cells else "nothing"
 
 
 @pytest.mark.usefixtures("undrawn")
 @given(
     awkward_rows(),
     st.lists(st.sampled_from(NAMES), min_size=1, max_size=2, unique=True),
-    st.sampled_from(["minmax", "standard"]),
     st.booleans(),
 )
 @settings(FUZZ, max_examples=150)
 def test_any_cells(
-    home: pathlib.Path, rows: list[list[str]], models: list[str], scaler: str, shuffle: bool
+    home: pathlib.Path, rows: list[list[str]], models: list[str], shuffle: bool
 ) -> None:
     with (home / "data.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["a", "b", "c", "y"], *rows])
-    options = ["--scaler", scaler, "--shuffle" if shuffle else "--no-shuffle"]
-    said = call(*CSV[:-1], *models, *options)
+    said = call(*CSV[:-1], *models, "--shuffle" if shuffle else "--no-shuffle")
 
     n_positives = sum(row[-1] == "1" for row in rows)
-    kinds = [kind(column) for column in zip(*rows, strict=True)][:-1]
     if not rows:
-        assert message(said) == "data.csv: there is a header but no row below it"
-    elif set(kinds) == {"nothing"}:
-        assert "no column besides 'y' can serve as a feature" in message(said)
-    elif n_positives == 0:
-        assert "'1' never occurs in column 'y'" in message(said)
-    elif n_positives == len(rows):
-        assert f"each of the {len(rows)} examples is positive" in message(said)
+        assert message(said) == "data.csv: there is no row in it"
+    elif n_positives in (0, len(rows)):
+        assert f" of the {len(rows)} examples is positive" in message(said)
     elif said.code == 2:
-        # Numbers that overflow the scaler, or too large for a bare learner.
-        assert " refuses example " in message(said)
-        assert "number" in kinds
+        # Numbers that overflow a scaler, or too large for a bare learner.
+        assert " fails " in message(said)
     else:
         assert said.code == 0 and said.error == ""
-        assert f"{n_positives} of {len(rows)} rows are positive (y = 1)\n" in said.out
+        assert f"data.csv: {len(rows)} rows, " in said.out
         aucs = table_aucs(said.out)
-        assert aucs.keys() == set(models)
+        assert aucs and aucs.keys() <= set(models)
         assert all(0.0 <= auc <= 1.0 for auc in aucs.values())
     assert list(contents(home)) == ["data.csv"]
 
@@ -179,7 +162,10 @@ def test_any_cells(
         (f"a,y\n{'x' * 10**6},0\n", "the row that begins in line 2 is not CSV: field larger"),
         (f"{'n' * 10**5},{'n' * 10**5},y\n", f"the column '{'n' * 27}...' occurs twice"),
         ("y," * 10**5 + "\n", "the column 'y' occurs twice in the header; rename one"),
-        (",".join(f"c{i}" for i in range(10**5)), "no column 'y'; the columns are 'c0', 'c1'"),
+        (
+            ",".join(f"c{i}" for i in range(10**5)) + "\n" + "1," * 99_999 + "1\n",
+            "no column 'y'; the columns are 'c0', 'c1'",
+        ),
     ],
 )
 def test_large_refusals_are_short(home: pathlib.Path, content: str, expected: str) -> None:
@@ -197,17 +183,10 @@ def test_large_refusals_are_short(home: pathlib.Path, content: str, expected: st
 )
 def test_any_file_name(home: pathlib.Path, name: str) -> None:
     (home / "data.csv").rename(name)
-    text = output("compare", "--csv", name, *CSV[3:])
+    text = output("compare", name, *CSV[2:])
     assert "\x1b" not in text
     text.encode()
     assert image.imread(home / "river-oauc-compare.png").shape == (750, 1350, 4)
-
-
-def test_rows_appended_meanwhile_are_ignored(home: pathlib.Path) -> None:
-    stream = csv_stream(home / "data.csv", target="y", positive="1")
-    with (home / "data.csv").open("a") as file:
-        file.write("8,8,1\nnot finished")
-    assert [x["a"] for x, _ in stream.examples] == [1.0, 3.0, 5.0, 7.0]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
@@ -296,7 +275,9 @@ NOT_A_COUNT = ["", "0", "-1", "1.5", "x", "nan", "1e3", "9" * 30, "9" * 5000]
     [
         (["compare", "--limit"], NOT_A_COUNT),
         (["compare", "--seed"], ["", "1.5", "x", "nan", "9" * 5000]),
-        (["compare", "--scaler"], ["", "robust"]),
+        (["compare", "--seconds"], NOT_A_COUNT),
+        (["compare", "--delay"], NOT_A_COUNT),
+        (["compare", "--output"], ["", "a.txt", "data.csv/a.json"]),
         (["compare", "--top"], ["", "0", "-1", "1.5", "0%", "100%", "nan%", "x%", "9" * 5000]),
         (["compare", "--models"], ["", "SVM", "Phishing"]),
         (["speed", "--features"], [*NOT_A_COUNT, "5001"]),
@@ -366,7 +347,7 @@ def test_output_in_ascii(undrawn: None) -> None:
     with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as ascii:
         said = call_into(ascii, *CSV)
         assert (said.code, said.error) == (0, "")
-        assert b"?s/example" in ascii.buffer.getvalue()
+        assert b"  ?s  " in ascii.buffer.getvalue()
 
 
 @pytest.mark.parametrize(

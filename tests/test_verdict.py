@@ -15,7 +15,7 @@ from typing import Any
 import fraud
 import numpy as np
 import pytest
-from commands import output, table_cells
+from commands import output, results, table_aucs
 from matplotlib import image
 from river import compose, forest, imblearn, linear_model, optim, preprocessing
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -34,6 +34,7 @@ from river_oauc.cli.compare.verdict import (
     windows,
 )
 from river_oauc.cli.models import ARF, CONTENDERS, Contender
+from river_oauc.preprocessing import RecordEncoder
 
 Example = tuple[dict[str, Any], bool]
 
@@ -44,8 +45,8 @@ def _in_empty_directory(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def run_of(contender: Contender, scores: np.ndarray, scaler: str = "none") -> Run:
-    return Run(contender, scaler, None, array("d", scores))
+def run_of(contender: Contender, scores: np.ndarray, preparation: str = "raw") -> Run:
+    return Run(contender, preparation, None, scores=array("d", scores))
 
 
 def standing(scores: np.ndarray, labels: np.ndarray, contender: int = 0) -> Standing:
@@ -108,10 +109,8 @@ def test_neighbouring_examples_do_not_count_as_independent() -> None:
 
 def ranked(labels: np.ndarray, *scores: np.ndarray) -> list[Standing]:
     """Rank learners with these scores; the first is AutoOAUC."""
-    return standings(
-        labels,
-        [run_of(contender, each) for contender, each in zip(CONTENDERS, scores, strict=False)],
-    )
+    runs = [run_of(contender, each) for contender, each in zip(CONTENDERS, scores, strict=False)]
+    return standings(labels, runs)[0]
 
 
 def test_a_winner() -> None:
@@ -130,21 +129,20 @@ def test_no_winner() -> None:
     scores = [noisy(labels, 1.0, seed) for seed in (1, 2, 3)]
     found = ranked(labels, *scores)
     assert not_worse_than_the_best(found) == found
-    title, evidence = verdict(found)
-    assert title == "No clear winner"
-    first, second = (f"{each.name} ({each.auc:.3f})" for each in found[:2])
-    reason = ": the difference in AUC is not significant"
-    assert evidence == f"{first}, {second} and 1 more{reason}"
-    found = ranked(labels, *scores[:2])
-    first, second = (f"{each.name} ({each.auc:.3f})" for each in found)
-    assert verdict(found) == ("No clear winner", f"{first} and {second}{reason}")
+    for n, more in ((3, " (nor from 1 more)"), (2, "")):
+        found = ranked(labels, *scores[:n])
+        first, second = (f"{each.name} {each.auc:.3f}" for each in found[:2])
+        assert verdict(found) == (
+            f"No clear winner: {first}, {second}",
+            f"the difference in AUC is not significant{more}",
+        )
 
 
 def test_few_positives_decide_nothing() -> None:
     labels = np.arange(5_000) % 300 == 0
     found = ranked(labels, noisy(labels, 9.0, 1), noisy(labels, 0.0, 2))
     assert labels.sum() < 20 and found[0].auc == 1.0
-    assert verdict(found)[0] == "No clear winner"
+    assert verdict(found)[0].startswith("No clear winner: ")
 
 
 def test_no_winner_if_another_learner_leads_in_windows() -> None:
@@ -154,7 +152,7 @@ def test_no_winner_if_another_learner_leads_in_windows() -> None:
     found = ranked(labels, noisy(labels, 1.5, 2), moving)
     assert found[0].name == "AutoOAUC" and len(not_worse_than_the_best(found)) == 1
     title, evidence = verdict(found)
-    assert title == "No clear winner"
+    assert title == f"No clear winner: AutoOAUC {found[0].auc:.3f}"
     assert evidence == "AutoOAUC is ahead over the whole stream, SparseOAUCM within windows"
 
 
@@ -163,15 +161,37 @@ def test_a_single_learner() -> None:
     assert verdict(ranked(labels, labels.astype(float))) == ("AutoOAUC: AUC 1.000", "")
 
 
-def test_the_best_scaler_counts() -> None:
+def test_the_best_preparation_counts() -> None:
     labels = np.arange(100) % 4 == 0
     runs = [
-        run_of(CONTENDERS[0], -labels.astype(float), "none"),
-        run_of(CONTENDERS[0], labels.astype(float), "standard"),
-        run_of(CONTENDERS[0], np.zeros(100), "minmax"),
+        run_of(CONTENDERS[0], -labels.astype(float), "one-hot"),
+        run_of(CONTENDERS[0], labels.astype(float), "RecordEncoder"),
+        run_of(CONTENDERS[0], np.zeros(100), "raw"),
     ]
-    (found,) = standings(labels, runs)
-    assert (found.run.scaler, found.auc) == ("standard", 1.0)
+    ((found,), _) = standings(labels, runs)
+    assert (found.run.preparation, found.auc) == ("RecordEncoder", 1.0)
+    # One that failed does not.
+    runs[1].error = "fails"
+    ((found,), _) = standings(labels, runs)
+    assert (found.run.preparation, found.auc) == ("raw", 0.5)
+
+
+def test_learners_are_compared_on_what_all_have_seen() -> None:
+    labels = np.arange(100) % 4 == 0
+    scores = noisy(labels, 1.0, seed=1)
+    runs = [
+        run_of(CONTENDERS[0], scores),
+        run_of(CONTENDERS[1], scores[:49]),
+        # Of two preparations, the one that came farther sets how much has been seen.
+        run_of(CONTENDERS[2], scores[:70], "one-hot"),
+        run_of(CONTENDERS[2], labels[:30].astype(float), "RecordEncoder"),
+    ]
+    in_order, (late,) = standings(labels, runs)
+    assert {each.name for each in in_order} == {"AutoOAUC", "OTAUC"}
+    for each in in_order:
+        assert each.auc == pytest.approx(roc_auc_score(labels[:70], scores[:70]))
+    assert (late.name, len(late.labels)) == ("SparseOAUCM", 49)
+    assert late.auc == pytest.approx(roc_auc_score(labels[:49], scores[:49]))
 
 
 def test_a_window_without_a_class_has_no_auc() -> None:
@@ -194,72 +214,60 @@ def test_figure_of_one_point_and_of_none() -> None:
 # --- four files of payments ----------------------------------------------------------------------
 
 
-def payments(path: pathlib.Path) -> Iterator[Example]:
-    """Read the rows by hand."""
+def payments(path: pathlib.Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], bool]]:
+    """Read the rows by hand, raw and with what one-hot encoding is to make features of."""
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             y = row.pop("fraud") == "yes"
-            del row["payment"]
             time = datetime.datetime.fromisoformat(row.pop("time"))
-            # In the order of the file, on which the random features of a forest depend.
-            x: dict[str, Any] = {
-                "time, hour": time.hour + time.minute / 60 + time.second / 3600,
-                "time, weekday": time.weekday(),
-            }
+            x: dict[str, Any] = {}
             for name, cell in row.items():
                 x[name] = (float(cell) if cell else None) if name[0] == "v" else cell
-            yield x, y
+            known = {name: value for name, value in x.items() if value is not None}
+            hour = {"time, hour": str(time.hour), "time, weekday": str(time.weekday())}
+            yield {"payment": x.pop("payment"), "time": time} | x, known | hour, y
 
 
-def without(examples: list[Example], is_left_out: Callable[[str, Any], bool]) -> list[Example]:
-    return [({k: v for k, v in x.items() if not is_left_out(k, v)}, y) for x, y in examples]
-
-
-def prepared(model: Any, scaler: Callable[[], Any] | None, takes_text: bool = False) -> Any:
-    # Without a scaler, None passes through.
-    numbers: Any = compose.Discard(*fraud.FEW, *fraud.MANY)
+def one_hot(scaler: Callable[[], Any] | None) -> Any:
+    numbers: Any = compose.SelectType(float)
     if scaler is not None:
         numbers |= scaler()
-    text: Any = compose.SelectType(str)
-    if not takes_text:
-        text |= preprocessing.OneHotEncoder()
-    return (numbers + text) | model
+    return numbers + (compose.SelectType(str) | preprocessing.OneHotEncoder(drop_zeros=True))
 
 
 @pytest.mark.parametrize("kind", fraud.KINDS)
 def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) -> None:
     n = 300
     path = fraud.write(tmp_path / "payments.csv", kind, seed=1, n=8_000)
-    arguments = ["--csv", str(path), "--target", "fraud", "--positive", "yes"]
-    text = output("compare", *arguments, "--limit", str(n))
-    assert "look like ids (--include keeps them): 'payment'\n" in text
-    assert "times, read as hour and weekday: 'time'\n" in text
+    arguments = [str(path), "--target", "fraud", "--positive", "yes", "--limit", str(n)]
+    found = results(*arguments)
 
-    examples = [example for example, _ in zip(payments(path), range(n), strict=False)]
-    known = without(examples, lambda name, value: value is None)
+    rows = [row for row, _ in zip(payments(path), range(n), strict=False)]
+    raw, known = ([(row[i], row[2]) for row in rows] for i in (0, 1))
     even = {False: 0.5, True: 0.5}
-    logistic = linear_model.LogisticRegression
+    logistic, scaler = linear_model.LogisticRegression, preprocessing.StandardScaler
+    arf = RecordEncoder() | forest.ARFClassifier(n_models=10, seed=42)
     candidates: dict[str, list[tuple[Any, list[Example]]]] = {
-        "AutoOAUC": [(AutoOAUC(seed=42), examples)],
-        "SparseOAUCM": [(SparseOAUCM(), examples)],
+        "AutoOAUC": [(AutoOAUC(seed=42), raw)],
+        "SparseOAUCM": [(SparseOAUCM(), raw)],
+        ARF: [(arf, raw)],
     }
     for name, make in {
         "LogisticRegression": logistic,
-        "LogisticRegression(AdaGrad)": lambda: logistic(optim.AdaGrad()),
+        "LR(AdaGrad)": lambda: logistic(optim.AdaGrad()),
         "RandomUnderSampler": lambda: imblearn.RandomUnderSampler(logistic(), even, seed=42),
         "PAClassifier": linear_model.PAClassifier,
-        ARF: lambda: forest.ARFClassifier(n_models=10, seed=42),
     }.items():
         candidates[name] = [
-            (prepared(make(), scaler, takes_text=name == ARF), known)
-            for scaler in (None, preprocessing.StandardScaler, preprocessing.MinMaxScaler)
+            (one_hot(None) | make(), known),
+            (one_hot(scaler) | make(), known),
+            (RecordEncoder() | make(), raw),
+            (RecordEncoder() | scaler() | make(), raw),
         ]
-
-    rows = table_cells(text)
-    assert candidates.keys() == rows.keys()
-    labels = np.array([y for _, y in examples])
+    assert candidates.keys() == found.keys()
+    labels = np.array([y for *_, y in rows])
     for name, models in candidates.items():
-        found = []
+        aucs = []
         for model, shown in models:
             scores = []
             for x, y in shown:
@@ -267,11 +275,11 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
                 p = answer.get(True, 0.0) if answer else 0.5
                 scores.append(0.5 if math.isnan(p) else p)
                 model.learn_one(x, y)
-            found.append((roc_auc_score(labels, scores), average_precision_score(labels, scores)))
-        # The first of equally good scalers.
-        auc, precision = max(found, key=lambda figures: round(figures[0], 12))
-        assert float(rows[name][0]) == pytest.approx(auc, abs=5.1e-5), name
-        assert float(rows[name][2]) == pytest.approx(precision, abs=5.1e-5), name
+            aucs.append(roc_auc_score(labels, scores))
+            if found[name]["auc"] == pytest.approx(aucs[-1], abs=1e-9):
+                precision = average_precision_score(labels, scores)
+        assert found[name]["auc"] == pytest.approx(max(aucs), abs=1e-9), name
+        assert found[name]["average_precision"] == pytest.approx(precision, abs=1e-9), name
 
 
 @pytest.mark.slow
@@ -282,9 +290,9 @@ def test_a_winner_is_reported_only_where_ten_seeds_agree(tmp_path: pathlib.Path,
     named, best = set(), set()
     for seed in range(10):
         path = fraud.write(tmp_path / "payments.csv", kind, seed)
-        arguments = ["--csv", str(path), "--target", "fraud", "--positive", "yes"]
+        arguments = [str(path), "--target", "fraud", "--positive", "yes"]
         text = output("compare", *arguments, "--models", *models)
         named.update(re.findall(r"^(\S+) ranks best", text, re.MULTILINE))
-        best.add(next(iter(table_cells(text))))
-        print(kind, seed, *text.splitlines()[-3:-1])
+        best.add(next(iter(table_aucs(text))))
+        print(kind, seed, *text.splitlines()[:2])
     assert not named or named == best, (named, best)

@@ -194,7 +194,8 @@ def _check_writable(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> N
     """Refuse a file that cannot be written, before the work is done."""
     if path.suffix.lower() not in suffixes:
         raise UserError(f"{path}: the name of the {what} must end in {' or '.join(suffixes)}")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
+    is_writable = path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    if path.is_dir() or not is_writable:
         raise UserError(f"{path}: the {what} cannot be written there")
 
 

@@ -67,6 +67,8 @@ def file_stream(
         kept = _sample(rows, n, random.Random(seed)) if shuffle else list(itertools.islice(rows, n))
         is_cut = limit is None and (shuffle and reader.n_rows > n or next(rows, None) is not None)
         reader.check_columns()
+        if not kept:
+            raise UserError(f"{source.name}: there is no row with a label")
         labels = _labels(source, kept, reader.target, positive)
     notes = list(reader.notes())
     if is_cut:
@@ -142,6 +144,8 @@ class _Reader:
 
     def check_columns(self) -> None:
         """Refuse columns that the user names and that do not exist, and a file without features."""
+        if not self._columns:
+            raise UserError(f"{self._source.name}: there is no row in it")
         for column in (self.target, *self._exclude):
             check_column(self._source.name, column, self._columns)
         if not self._columns.keys() - self._exclude - {self.target}:

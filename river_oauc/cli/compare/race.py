@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from river import base
 
-from river_oauc.cli.console.text import one_line
+from river_oauc.cli.console.text import one_line, shorten
 from river_oauc.cli.models import Contender, Example
 from river_oauc.cli.preparations import LINEAR, PREPARATIONS, RAW
 
@@ -73,7 +73,7 @@ class Run:
         The predicted probabilities of the positive class. Missing and undefined ones are 0.5: a
         tree predicts nothing before it has learned, `MinMaxScaler | LogisticRegression` NaN.
     seconds
-        Wall-clock time in `predict_proba_one` and `learn_one`, the preparation included.
+        CPU time of `predict_proba_one` and `learn_one`, the preparation included.
     error
         Why it could not go on, if so.
 
@@ -89,20 +89,20 @@ class Run:
 
     def follow(self, steps: Iterable[Step]) -> None:
         """Go on through the stream."""
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             for x, known in steps:
                 prediction = self.model.predict_proba_one(x)
                 # A tree that has seen only negatives leaves out True: its probability is 0.
                 p = prediction.get(True, 0.0) if prediction else 0.5
-                self.scores.append(0.5 if math.isnan(p) else p)
+                score = 0.5 if math.isnan(p) else p
                 if known is not None:
                     self.model.learn_one(*known)
+                self.scores.append(score)
         except Exception as error:
             # Whatever a model raises, the others go on.
-            message = one_line(f"{type(error).__name__}: {error}")
-            self.error = f"fails at row {max(len(self.scores), 1):,}: {message}"
-        self.seconds += time.perf_counter() - start
+            self.error = f"fails at row {len(self.scores) + 1:,}: {_describe(error)}"
+        self.seconds += time.process_time() - start
 
     @property
     def microseconds_per_example(self) -> float:
@@ -178,20 +178,19 @@ class Group:
 
     def advance(self) -> None:
         """Take a turn."""
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         pace = self.seconds / self.n_rows if self.n_rows else _SECONDS
         n = min(max(int(_SECONDS / pace), 1), _MAX_EXAMPLES)
         turn = list(itertools.islice(self._steps, n))
         self.is_finished = len(turn) < n
         running = [run for run in self.runs if run.error is None]
         try:
-            if self._pipeline is not None:
-                turn = [self._prepare(step) for step in turn]
-        except ArithmeticError as error:
+            turn = [self._prepare(step) for step in turn]
+        except Exception as error:
             for run in running:
-                run.error = f"fails because its preparation does: {error}"
+                run.error = f"fails in its preparation: {_describe(error)}"
         else:
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - cpu_start
             for run in running:
                 run.seconds += seconds
                 run.follow(turn)
@@ -200,14 +199,17 @@ class Group:
         self.seconds += time.perf_counter() - start
 
     def _prepare(self, step: Step) -> Step:
-        """Return a step as the pipeline hands it to its last step."""
-        assert self._pipeline is not None
-        self._pipeline.predict_proba_one(step.x)
-        x = self._recorder.x
-        if step.known is None:
-            return Step(x, None)
-        self._pipeline.learn_one(*step.known)
-        return Step(x, (self._recorder.x, step.known[1]))
+        """Return a step as the pipeline hands it to its last step, in dicts of its own."""
+        x, known = dict(step.x), step.known
+        if self._pipeline is not None:
+            self._pipeline.predict_proba_one(x)
+            x = self._recorder.x
+        if known is not None:
+            known = dict(known[0]), known[1]
+            if self._pipeline is not None:
+                self._pipeline.learn_one(*known)
+                known = self._recorder.x, known[1]
+        return Step(x, known)
 
 
 def make_groups(
@@ -255,3 +257,7 @@ def race(
         group = min(allowed, key=lambda group: group.n_rows)
         on_turn(group)
         group.advance()
+
+
+def _describe(error: Exception) -> str:
+    return shorten(one_line(f"{type(error).__name__}: {error}"), width=200)

@@ -157,7 +157,7 @@ def legend(top: Top) -> str:
     return (
         "Every row is scored, then learned. The bars: AUC in windows of equal length; windows: its "
         "mean. AP: average precision; a random ranking has the share of positives. "
-        f"top {top}: precision among the highest scores. µs: to score and learn a row, preparation "
+        f"top {top}: precision among the highest scores. µs: CPU time per row, preparation "
         "included. memory: size of the pickle."
     )
 

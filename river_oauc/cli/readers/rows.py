@@ -67,7 +67,7 @@ def _read_csv(source: Source, skip: int) -> Iterator[Row]:
     """
     lines = source.lines()
     first = next(lines, "")
-    separator = max(SEPARATORS, key=lambda each: len(next(csv.reader([first], delimiter=each), "")))
+    separator = max(SEPARATORS, key=functools.partial(_n_cells, first))
     next_line = 1
     # If it were not strict, an unclosed quote would swallow the rows below it.
     reader = csv.reader(itertools.chain([first], lines), delimiter=separator, strict=True)
@@ -103,6 +103,14 @@ def _read_csv(source: Source, skip: int) -> Iterator[Row]:
             f"{source.name}: the row that begins in line {next_line:,} is not CSV: {error}; "
             "is a quote not closed, or not doubled?"
         ) from error
+
+
+def _n_cells(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=separator), []))
+    except csv.Error:
+        # A cell is too long: it is none if this is not the separator.
+        return 0
 
 
 def _check_header(source: Source, header: Sequence[str]) -> None:
