@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +14,10 @@ from rich.console import Console
 
 from river_oauc.cli.compare import report
 from river_oauc.cli.compare.own_file import DEFAULT_LIMIT, file_stream
-from river_oauc.cli.compare.race import Group, make_groups, race
+from river_oauc.cli.compare.race import Group, Run, make_groups, race
 from river_oauc.cli.compare.streams import DEFAULT_SET, Stream, known_sets, named_stream
 from river_oauc.cli.compare.top import Top
-from river_oauc.cli.compare.verdict import standings
+from river_oauc.cli.compare.verdict import Standing, standings
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.terminal import (
     positive_int,
@@ -135,34 +136,23 @@ def run(args: argparse.Namespace) -> int:
     stream = _stream(args)
     labels = np.array([y for _, y in stream.examples])
     groups = make_groups(contenders, stream.examples, args.delay, args.seed)
+    runs = [run for group in groups for run in group.runs]
     is_interrupted = False
     try:
         with _progress(groups, stream.size, args.seconds) as on_turn:
             race(groups, args.seconds, on_turn)
     except KeyboardInterrupt:
         is_interrupted = True
-
-    runs = [run for group in groups for run in group.runs]
-    failures = report.failures(runs)
-    if len(failures) == len(contenders):
-        name, error = next(iter(failures.items()))
-        raise UserError(f"{name} {error}; --models picks others")
     ranked, unranked = standings(labels, runs)
-    n_compared = len(ranked[0].labels)
-    if len(set(labels[:n_compared].tolist())) < 2:
-        if is_interrupted:
-            raise KeyboardInterrupt
-        raise UserError(
-            f"{stream.title}: the first {n_compared:,} rows are of one class, and the time is out; "
-            "--seconds S gives more"
-        )
+    _check_ranked(ranked, runs, is_interrupted)
 
     title, evidence = report.verdict(ranked)
+    description = report.description(stream, len(ranked[0].labels))
     measured = [report.figures(each, True, args.top) for each in ranked]
     measured += [report.figures(each, False, args.top) for each in unranked]
     console = Console()
     say(console, title, style="bold")
-    print_wrapped(console, f"{evidence}\n{report.description(stream)}\n".lstrip())
+    print_wrapped(console, f"{evidence}\n{description}\n".lstrip())
     ours = {each.name for each in ranked if each.run.contender.ours}
     print_table(console, report.table(measured, args.top), bold=ours)
     say(console, "")
@@ -173,21 +163,24 @@ def run(args: argparse.Namespace) -> int:
         text = (
             report.to_csv(measured)
             if args.output.suffix.lower() == ".csv"
-            else report.to_json(
-                measured,
-                data=stream.title,
-                rows=stream.size,
-                positives=stream.positives,
-                verdict=title,
-                evidence=evidence,
-            )
+            else report.to_json(measured, verdict=title, evidence=evidence, data=description)
         )
         replace_file(args.output, text.encode())
         say(console, f"results written to {args.output}")
-    png = draw_curves(ranked, title=title, subtitle=f"{evidence}\n{report.description(stream)}")
-    replace_file(args.plot, png)
+    replace_file(args.plot, draw_curves(ranked, title=title, subtitle=f"{evidence}\n{description}"))
     say(console, f"curves written to {args.plot}")
     return 130 if is_interrupted else 0
+
+
+def _check_ranked(ranked: Sequence[Standing], runs: Sequence[Run], is_interrupted: bool) -> None:
+    """Refuse to report nothing."""
+    if not ranked:
+        name, error = next(iter(report.failures(runs).items()))
+        raise UserError(f"{name} {error}; --models picks others")
+    if math.isnan(ranked[0].auc):
+        if is_interrupted:
+            raise KeyboardInterrupt
+        raise UserError("out of time before there were both classes; --seconds S gives more")
 
 
 def _check_writable(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> None:

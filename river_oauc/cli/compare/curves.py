@@ -85,7 +85,7 @@ def _dress(axes: Axes, title: str, subtitle: str) -> None:
             va="bottom",
         )
     legend = axes.legend(
-        title="AUC over the whole stream",
+        title="AUC over all windows together",
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         frameon=False,

@@ -25,6 +25,8 @@ DEFAULT_LIMIT = 100_000
 
 # A column with a larger share of other values is no column of numbers.
 _MAX_OTHERS = 0.05
+# At most this many of them are named.
+_MAX_COLUMNS = 3
 # With fewer expected runs of labels than this, half as many may occur by chance.
 _FEW_RUNS = 30
 
@@ -97,6 +99,15 @@ class _Column:
                 self.first_other = (line, value)
             self.n_others += 1
 
+    @property
+    def is_nearly_of_numbers(self) -> bool:
+        return 0 < self.n_others <= _MAX_OTHERS * (self.n_numbers + self.n_others)
+
+    def __str__(self) -> str:
+        n = self.n_numbers + self.n_others
+        line, value = self.first_other
+        return f"{self.n_numbers:,} of {n:,} are numbers; line {line:,} is {short_repr(value)}"
+
 
 class _Reader:
     """Iterate over the rows of a file that can be learned, and note what is special about others.
@@ -165,14 +176,12 @@ class _Reader:
             yield f"{self._n_unlabelled:,} rows have no label, and are left out"
         if self._n_refused:
             yield f"{self._n_refused:,} rows are refused; {self._first_refusal}"
-        for name, column in self.features(self._columns).items():
-            n = column.n_numbers + column.n_others
-            if 0 < column.n_others <= _MAX_OTHERS * n:
-                line, value = column.first_other
-                yield (
-                    f"{shorten(name)}: {column.n_numbers:,} of {n:,} are numbers; line {line:,} is "
-                    f"{short_repr(value)}"
-                )
+        columns = self.features(self._columns)
+        nearly = [name for name, column in columns.items() if column.is_nearly_of_numbers]
+        for name in nearly[:_MAX_COLUMNS]:
+            yield f"{shorten(name)}: {columns[name]}"
+        if len(nearly) > _MAX_COLUMNS:
+            yield f"{len(nearly) - _MAX_COLUMNS:,} more columns are nearly all numbers"
 
 
 def _sample(rows: Iterator[Row], n: int, rng: random.Random) -> list[Row]:

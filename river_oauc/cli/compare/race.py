@@ -173,8 +173,9 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The names of the learners."""
-        return ", ".join(run.contender.name for run in self.runs)
+        """The name of the first learner, and how many others there are."""
+        n_more = len(self.runs) - 1
+        return self.runs[0].contender.name + (f" and {n_more} more" if n_more else "")
 
     def advance(self) -> None:
         """Take a turn."""

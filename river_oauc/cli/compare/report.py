@@ -52,10 +52,10 @@ def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
     )
 
 
-def description(stream: Stream) -> str:
-    """Describe the stream."""
-    share = _share(stream.positives, stream.size)
-    return f"{stream.title}: {stream.size:,} rows, {share} positive"
+def description(stream: Stream, n_compared: int) -> str:
+    """Describe the stream, and the beginning of it on which learners are compared."""
+    text = f"{stream.title}: {stream.size:,} rows, {_share(stream.positives, stream.size)} positive"
+    return text if n_compared == stream.size else f"{text}; compared on the first {n_compared:,}"
 
 
 def _share(part: int, whole: int) -> str:
@@ -177,10 +177,8 @@ def notes(
         how = "Interrupted" if is_interrupted else "Out of time (--seconds S gives more)"
         seen = (f"{each.name} after {len(each.run.scores):,} rows" for each in late)
         yield f"{how}: {', '.join(seen)}"
-    if n_compared < stream.size:
-        yield f"Compared on the first {n_compared:,} rows of {stream.size:,}"
     if unranked:
-        yield "* has seen less than half as many rows as others, and is not ranked"
+        yield "* has seen less than a quarter of the rows that others have, and is not ranked"
     for name, error in failures(runs).items():
         yield f"{name} {error}"
     yield from stream.notes
@@ -222,7 +220,7 @@ def to_csv(measured: Sequence[dict[str, Any]]) -> str:
     return file.getvalue()
 
 
-def to_json(measured: Sequence[dict[str, Any]], **about: Any) -> str:
+def to_json(measured: Sequence[dict[str, Any]], **about: str) -> str:
     """Return the figures as JSON, with facts about the comparison beside them."""
     models = [{name: _without_nan(value) for name, value in each.items()} for each in measured]
     return json.dumps({**about, "models": models}, indent=2, ensure_ascii=False) + "\n"

@@ -26,7 +26,7 @@ DRAWS = 2_000
 FEW = 20
 
 # A learner that has seen a smaller share of what others have is not ranked.
-MIN_SEEN = 0.5
+MIN_SEEN = 0.25
 
 # Maximum number of windows, and mean number of examples of the smaller class in a window.
 MAX_WINDOWS = 10
@@ -90,8 +90,8 @@ class Standing:
 def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], list[Standing]]:
     """Compare learners on the examples that they all have seen.
 
-    Return them with the highest AUC first, and apart those that have seen less than half as much as
-    others, as far as they got. Runs that failed do not count.
+    Return them with the highest AUC first, and apart those that have seen less than a quarter as
+    much as others, as far as they got. Runs that failed do not count.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], l
         if run.error is None:
             by_name.setdefault(run.contender.name, []).append(run)
     n_seen = {name: max(len(run.scores) for run in own_runs) for name, own_runs in by_name.items()}
-    enough = MIN_SEEN * max(n_seen.values())
-    n_common = min(n for n in n_seen.values() if n >= enough)
+    enough = MIN_SEEN * max(n_seen.values(), default=0)
+    n_common = min((n for n in n_seen.values() if n >= enough), default=0)
     ranked: list[Standing] = []
     unranked: list[Standing] = []
     for name, own_runs in by_name.items():
