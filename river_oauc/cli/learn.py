@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
 import pathlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
 from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.interrupts import Interrupts, interrupts_held
 from river_oauc.cli.console.names import check_column
-from river_oauc.cli.console.terminal import positive_int, say
+from river_oauc.cli.console.terminal import positive_int, say, status_line
 from river_oauc.cli.readers.rows import LIBSVM_TARGET, Row, read_rows
 from river_oauc.cli.readers.source import STDIN, Source, open_source
 from river_oauc.cli.saved import SavedModel, describe
@@ -163,7 +161,7 @@ class FileRun:
         It is written after Ctrl-C and after a row that cannot be read as well.
         """
         start = time.monotonic()
-        with open_source(self._path) as source, _status() as show:
+        with open_source(self._path) as source, status_line() as show:
             self._name = source.name
             self._n_before = self._position(source)
             try:
@@ -251,14 +249,3 @@ class FileRun:
             yield f"{self._name}: {which} row is positive; is --positive right?"
         if self._n_learned:
             yield f"{self._model_path}: {describe(self._saved)}"
-
-
-@contextlib.contextmanager
-def _status() -> Iterator[Callable[[str], object]]:
-    """Show a changing line on the error stream if it is a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda text: None
-        return
-    with console.status("reading") as status:
-        yield lambda text: status.update(escape(text))

@@ -25,6 +25,7 @@ from river_oauc.cli.console.terminal import (
     print_wrapped,
     progress_bar,
     say,
+    status_line,
 )
 from river_oauc.cli.models import CONTENDERS, find_contenders
 from river_oauc.cli.readers.source import STDIN
@@ -133,7 +134,8 @@ def run(args: argparse.Namespace) -> int:
     _check_writable(args.plot, "figure", [".png"])
     if args.output is not None:
         _check_writable(args.output, "output", [".csv", ".json"])
-    stream = _stream(args)
+    with status_line():
+        stream = _stream(args)
     labels = np.array([y for _, y in stream.examples])
     groups = make_groups(contenders, stream.examples, args.delay, args.seed)
     runs = [run for group in groups for run in group.runs]

@@ -36,10 +36,10 @@ def verdict(standings: Sequence[Standing]) -> tuple[str, str]:
     if len(leaders) > 1:
         first, second = (f"{each.name} {each.auc:.3f}" for each in leaders[:2])
         n_more = len(leaders) - 2
-        more = f" (nor from {n_more} more)" if n_more else ""
+        which = f"neither this difference in AUC nor that to {n_more} more is significant"
         return (
             f"No clear winner: {first}, {second}",
-            f"the difference in AUC is not significant{more}",
+            which if n_more else "the difference in AUC is not significant",
         )
     in_windows = max(standings, key=lambda standing: standing.mean_in_windows)
     if in_windows is not best:

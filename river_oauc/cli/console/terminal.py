@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 # The time left is estimated from this many past seconds, because one run may take minutes.
@@ -52,6 +54,17 @@ def progress_bar(label: str) -> Progress:
         transient=True,
         speed_estimate_period=_SPEED_ESTIMATE_SECONDS,
     )
+
+
+@contextlib.contextmanager
+def status_line() -> Iterator[Callable[[str], object]]:
+    """Show a changing line on the error stream if it is a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status("reading") as status:
+        yield lambda text: status.update(escape(text))
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
