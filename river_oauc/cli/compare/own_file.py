@@ -130,7 +130,7 @@ class _Reader:
         self.n_rows = self._n_unlabelled = self._n_refused = 0
         self._first_refusal = ""
         self._source = source
-        self._exclude = frozenset(exclude)
+        self._exclude = tuple(exclude)
         self._columns: dict[str, _Column] = {}
         if self.target in self._exclude:
             raise UserError(f"{source.name}: {self.target!r} is the target, and not to exclude")
@@ -159,7 +159,7 @@ class _Reader:
             raise UserError(f"{self._source.name}: there is no row in it")
         for column in (self.target, *self._exclude):
             check_column(self._source.name, column, self._columns)
-        if not self._columns.keys() - self._exclude - {self.target}:
+        if not self._columns.keys() - {self.target, *self._exclude}:
             raise UserError(f"{self._source.name}: there is no column besides {self.target!r}")
 
     def features(self, record: dict[Any, Any]) -> dict[Any, Any]:
