@@ -254,6 +254,7 @@ def test_delayed_labels() -> None:
     examples = named_stream("Phishing", limit=200).examples
     options = ["--limit", "200", "--models", "SparseOAUCM"]
     found = results("Phishing", *options, "--delay", "50")["SparseOAUCM"]["auc"]
+    assert "then learned 50 rows later." in output("compare", "Phishing", *options, "--delay", "50")
     late = auc(progressive(examples, SparseOAUCM(), delay=50), examples)
     at_once = auc(progressive(examples, SparseOAUCM()), examples)
     assert found == pytest.approx(late) and late < at_once

@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
     say(console, "")
     for note in report.notes(stream, ranked, unranked, runs, is_interrupted):
         print_wrapped(console, note)
-    print_wrapped(console, report.legend(args.top), style="dim")
+    print_wrapped(console, report.legend(args.top, args.delay), style="dim")
     if args.output is not None:
         text = (
             report.to_csv(measured)

@@ -152,10 +152,11 @@ def _size(n_bytes: int | None) -> str:
     return f"{n_bytes / 2**10:,.0f} KiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.1f} MiB"
 
 
-def legend(top: Top) -> str:
+def legend(top: Top, delay: int) -> str:
     """Explain the columns of the table."""
+    learned = f"learned {delay:,} rows later" if delay else "learned"
     return (
-        "Every row is scored, then learned. The bars: AUC in windows of equal length; windows: its "
+        f"Every row is scored, then {learned}. The bars: AUC in windows of equal length; windows: its "
         "mean. AP: average precision; a random ranking has the share of positives. "
         f"top {top}: precision among the highest scores. µs: CPU time per row, preparation "
         "included. memory: size of the pickle."
