@@ -15,7 +15,7 @@ import numpy as np
 from river import base
 
 from river_oauc.encoding.labels import parse_label
-from river_oauc.limits import short_repr
+from river_oauc.limits import short_repr, to_float
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count, check_number, check_share
 from river_oauc.rankers.base import FloatArray
@@ -613,7 +613,7 @@ def _cost(name: str, cost: float | str, x: Features) -> float:
     if not isinstance(cost, str):
         return float(cost)
     value = x.get(cost)
-    if not isinstance(value, numbers.Real) or not 0.0 <= float(value) < math.inf:
+    if not isinstance(value, numbers.Real) or not 0.0 <= to_float(value) < math.inf:
         raise ValueError(
             f"{name} is the feature {cost!r}, which is {short_repr(value)}: "
             "it must be a finite number, 0 or more"

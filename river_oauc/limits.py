@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 import typing
 
@@ -31,6 +32,22 @@ def short_repr(value: typing.Any) -> str:
 
     """
     return _repr.repr(value)
+
+
+def to_float(number: typing.Any) -> float:
+    """Return a real number as a float, infinite if it is too large for one.
+
+    Examples
+    --------
+    >>> from river_oauc.limits import to_float
+    >>> to_float(2), to_float(-(10**400))
+    (2.0, -inf)
+
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def divergence_error(what: str = "weights", limit: float = MAX_NORM) -> ValueError:

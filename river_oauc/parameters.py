@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 import typing
 from collections.abc import Sequence
 
 from river import optim
+
+from river_oauc.limits import short_repr, to_float
 
 LearningRate = float | optim.base.Scheduler | None
 
@@ -15,29 +18,33 @@ LearningRate = float | optim.base.Scheduler | None
 def check_number(name: str, value: typing.Any, *, zero_allowed: bool = False) -> None:
     """Raise a ValueError unless a parameter is a finite positive number, or 0 where allowed."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
+        number = to_float(value)
         if 0 < number < math.inf or (zero_allowed and number == 0):
             return
     bound = "0 or more" if zero_allowed else "above 0"
-    raise ValueError(f"{name} is {value!r}: it must be a finite number, {bound}")
+    raise ValueError(f"{name} is {short_repr(value)}: it must be a finite number, {bound}")
 
 
 def check_share(name: str, value: typing.Any) -> None:
     """Raise a ValueError unless a parameter is a number between 0 and 1, both excluded."""
-    if not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} is {value!r}: it must be a number above 0 and below 1")
+    if not isinstance(value, numbers.Real) or not 0 < to_float(value) < 1:
+        raise ValueError(f"{name} is {short_repr(value)}: it must be a number above 0 and below 1")
 
 
 def check_count(name: str, value: typing.Any) -> None:
-    """Raise a ValueError unless a parameter is a positive integer."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}: it must be a whole number, 1 or more")
+    """Raise a ValueError unless a parameter is a positive integer, not too large for an index."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or not 1 <= value <= sys.maxsize:
+        raise ValueError(
+            f"{name} is {short_repr(value)}: it must be a whole number from 1 to sys.maxsize"
+        )
 
 
 def check_choice(name: str, value: typing.Any, choices: Sequence[str]) -> None:
     """Raise a ValueError unless a parameter is one of the given strings."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}: it must be one of {', '.join(map(repr, choices))}")
+        allowed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} is {short_repr(value)}: it must be one of {allowed}")
 
 
 def check_step(l2: float, lr: LearningRate) -> None:

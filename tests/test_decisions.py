@@ -522,7 +522,7 @@ def test_costs_may_be_features() -> None:
     assert costs[0] < 0.95 * costs[1]
 
 
-@pytest.mark.parametrize("amount", [None, "12", -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("amount", [None, "12", -1.0, math.nan, math.inf, 10**400])
 def test_a_cost_must_be_a_number(amount: Any) -> None:
     model = MinimumCost(Given(), false_negative="amount")
     model.learn_one({"score": 1.0, "amount": 0.0}, True)

@@ -8,6 +8,7 @@ import math
 import pickle
 import random
 import re
+import sys
 import types
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -632,7 +633,9 @@ def test_a_refused_row_says_what_has_been_learned() -> None:
         (OKAUCM, {"kernel": 0.5}, "kernel is 0.5: it must be a Kernel"),
         (OKAUCM, {"budget": (1, 2, 3)}, r"budget is \(1, 2, 3\)"),
         (OKAUCM, {"policy": "lifo"}, "policy is 'lifo'"),
-        (KOIL, {"k": 0}, "k is 0"),
+        (KOIL, {"k": 0}, "k is 0: it must be a whole number from 1 to sys.maxsize"),
+        (KOIL, {"k": sys.maxsize + 1}, "k is 9223372036854775808"),
+        (OAUCM, {"l2": 10**400}, r"l2 is 10+\.\.\.0+: it must be a finite number"),
     ],
 )
 def test_bad_parameters_are_refused(cls: Any, parameters: dict[str, Any], message: str) -> None:

@@ -256,6 +256,7 @@ def test_any_real_number_is_a_label_a_score_and_a_weight(convert):
         ({True: 1j}, 1.0, "score must be a real number, but it is 1j"),
         (0.5, math.nan, "weight must be finite and at least 0, but it is nan"),
         (0.5, math.inf, "weight must be finite and at least 0, but it is inf"),
+        (0.5, 10**400, "weight must be finite and at least 0, but it is inf"),
         (0.5, -1, "weight must be finite and at least 0, but it is -1"),
         (0.5, "2", "weight must be a real number, but it is '2'"),
     ],

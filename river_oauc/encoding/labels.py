@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import typing
 
 import numpy as np
 
-from river_oauc.limits import MAX_NORM, short_repr
+from river_oauc.limits import MAX_NORM, short_repr, to_float
 
 
 def parse_label(y: typing.Any) -> bool:
@@ -39,10 +38,7 @@ def parse_label(y: typing.Any) -> bool:
 def parse_weight(w: typing.Any) -> float:
     """Return an importance weight as a float."""
     if isinstance(w, numbers.Real):
-        try:
-            weight = float(w)
-        except OverflowError:
-            weight = math.inf
+        weight = to_float(w)
         if weight == 0.0 or 1.0 / MAX_NORM <= weight <= MAX_NORM:
             return weight
     raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
+from river_oauc.limits import to_float
 from river_oauc.metrics.bag import Entries, ScoreBag
 
 
@@ -96,4 +97,4 @@ class RankingMetric(metrics.base.BinaryMetric):
 def _as_float(value: object, name: str) -> float:
     if not isinstance(value, (float, numbers.Real, np.bool_)):
         raise ValueError(f"the {name} must be a real number, but it is {value!r}")
-    return float(value)
+    return to_float(value)
