@@ -16,7 +16,6 @@ from river_oauc.encoding.frames import read_labels, read_weights
 from river_oauc.encoding.records import RecordVectorizer
 from river_oauc.rankers.auto import AutoRanker
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
-from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import N_CANDIDATES, UNITS_MEMORY
 from river_oauc.rankers.mixture.units import Units
 
@@ -167,7 +166,7 @@ class Survey:
             self._add_moments(
                 other.n,
                 # Features that are missing in the other survey were 0 there.
-                reindexed_with_fill(other._n_known, positions, size, float(other.n)),
+                reindexed(other._n_known, positions, size, float(other.n)),
                 reindexed(other._mean, positions, size),
                 reindexed(other._scatter, positions, size),
             )
@@ -181,7 +180,7 @@ class Survey:
         if size == len(self._mean):
             return
         positions = np.arange(len(self._mean))
-        self._n_known = reindexed_with_fill(self._n_known, positions, size, float(self.n))
+        self._n_known = reindexed(self._n_known, positions, size, float(self.n))
         self._mean = reindexed(self._mean, positions, size)
         self._scatter = reindexed(self._scatter, positions, size)
         for sample in self._samples:

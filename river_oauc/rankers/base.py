@@ -16,6 +16,7 @@ IntArray = NDArray[np.int64]
 SparseExample = tuple[IntArray, FloatArray]
 
 Example = typing.TypeVar("Example", contravariant=True)
+Float = typing.TypeVar("Float", np.float32, np.float64)
 
 
 class ReentranceError(RuntimeError):
@@ -82,8 +83,10 @@ class Ranker(LearningRanker[Example], typing.Protocol[Example]):
         """
 
 
-def reindexed(array: FloatArray, positions: IntArray, n_features: int) -> FloatArray:
-    """Return an array whose last axis has entry i at `positions[i]`, and zeros elsewhere.
+def reindexed(
+    array: NDArray[Float], positions: IntArray, n_features: int, fill: float = 0.0
+) -> NDArray[Float]:
+    """Return an array whose last axis has entry i at `positions[i]`, and `fill` elsewhere.
 
     Entries beyond the positions are dropped, because no feature stands there.
 
@@ -95,7 +98,7 @@ def reindexed(array: FloatArray, positions: IntArray, n_features: int) -> FloatA
     array([2., 0., 1., 0.])
 
     """
-    moved = np.zeros((*array.shape[:-1], n_features))
+    moved = np.full((*array.shape[:-1], n_features), fill, dtype=array.dtype)
     n = min(len(positions), array.shape[-1])
     moved[..., positions[:n]] = array[..., :n]
     return moved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from river_oauc.limits import MAX_NORM
-from river_oauc.rankers.base import FloatArray, IntArray
+from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.samples import newest_of_both
 from river_oauc.state import SingleArray, State, StateReader
 
@@ -86,9 +86,7 @@ class ClassBuffer:
 
     def reindexed(self, positions: IntArray, n_features: int) -> ClassBuffer:
         """Return the same examples with feature i at `positions[i]`, and zeros elsewhere."""
-        rows = np.zeros((len(self), n_features), np.float32)
-        n = min(len(positions), self.rows.shape[1])
-        rows[:, positions[:n]] = self.rows[:, :n]
+        rows = reindexed(self.rows, positions, n_features)
         return ClassBuffer(self.limit, rows, self.weights, self.scores, self.total)
 
     def merged(self, other: ClassBuffer) -> ClassBuffer:

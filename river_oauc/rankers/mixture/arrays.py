@@ -1,4 +1,4 @@
-"""Arrays that several parts of the mixture keep: the latest rows of a stream."""
+"""The latest rows of a stream, which several parts of the mixture keep."""
 
 from __future__ import annotations
 
@@ -7,42 +7,8 @@ import typing
 import numpy as np
 
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
+from river_oauc.rankers.samples import newest_of_both
 from river_oauc.state import State, StateReader
-
-
-def reindexed_with_fill(
-    array: FloatArray, positions: IntArray, n_features: int, fill: float
-) -> FloatArray:
-    """Return a vector with entry i at `positions[i]`, and `fill` elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from river_oauc.rankers.mixture.arrays import reindexed_with_fill
-    >>> reindexed_with_fill(np.array([1.0, 2.0]), np.array([2, 0]), 4, fill=7.0)
-    array([2., 7., 1., 7.])
-
-    """
-    moved = np.full(n_features, fill)
-    n = min(len(positions), len(array))
-    moved[positions[:n]] = array[:n]
-    return moved
-
-
-def newest_of_both(n_own: int, n_other: int, capacity: int) -> list[int]:
-    """Return the positions of the newest items of two lists, of which both have the newest last.
-
-    Both lists end at the same time. Positions in the other list follow those in the first.
-
-    Examples
-    --------
-    >>> from river_oauc.rankers.mixture.arrays import newest_of_both
-    >>> newest_of_both(5, 3, 4)
-    [6, 3, 7, 4]
-
-    """
-    ages = [*range(n_own - 1, -1, -1), *range(n_other - 1, -1, -1)]
-    return sorted(range(n_own + n_other), key=ages.__getitem__)[:capacity][::-1]
 
 
 class RecentRows:

@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 
 from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
-from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
     LAPLACE_EXPONENT,
     N_BINS,
@@ -83,7 +82,7 @@ class KernelMaps:
         """Return kernels in which feature i stands at `positions[i]`, others 0 in all landmarks."""
         return KernelMaps(
             reindexed(self.landmarks, positions, size),
-            reindexed_with_fill(self.relevance, positions, size, SMALLEST_SQUARED_RELEVANCE**0.5),
+            reindexed(self.relevance, positions, size, SMALLEST_SQUARED_RELEVANCE**0.5),
             self.rates,
         )
 

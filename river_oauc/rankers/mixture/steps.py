@@ -14,7 +14,6 @@ import numpy as np
 from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.losses import sigmoid
-from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
     BATCH_SIZE,
     EIGENVALUE_PRECISION,
@@ -98,7 +97,7 @@ class Newton:
         moved.weights = reindexed(self.weights, shifted, 1 + size)
         old = self.covariance()
         covariance = reindexed(reindexed(old, shifted, 1 + size).T, shifted, 1 + size)
-        variances = reindexed_with_fill(old.diagonal(), shifted, 1 + size, 1.0 / NEWTON_PRECISION)
+        variances = reindexed(old.diagonal(), shifted, 1 + size, 1.0 / NEWTON_PRECISION)
         np.fill_diagonal(covariance, variances)
         moved._covariance = covariance
         return moved

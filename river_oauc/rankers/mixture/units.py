@@ -8,7 +8,6 @@ import numpy as np
 
 from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
-from river_oauc.rankers.mixture.arrays import reindexed_with_fill
 from river_oauc.rankers.mixture.constants import (
     LARGEST_STANDARDIZED,
     OUTLIER_DEVIATIONS,
@@ -182,7 +181,7 @@ class Units:
         moved.fixed, moved.tails = self.fixed, self.tails.reindexed(positions, size)
         moved._set(
             self._n_seen,
-            reindexed_with_fill(self._n_missing, positions, size, float(self._n_seen)),
+            reindexed(self._n_missing, positions, size, float(self._n_seen)),
             reindexed(self.mean, positions, size),
             reindexed(self._variance, positions, size),
         )
