@@ -397,7 +397,8 @@ def ridge_scores(model: Any, rows: pd.DataFrame) -> np.ndarray:
     ((generation, _),) = model._ranker.mixture.shared_generations
     ridge = ["ridge" in name for name in generation.expert_names]
     examples = [model._encoder.encode_known(x)[0] for x in rows.to_dict("records")]
-    return np.array([generation.expert_scores(x)[ridge] for x in examples])
+    standardized = map(generation.units.standardize, examples)
+    return np.array([generation._expert_scores(z)[0][ridge] for z in standardized])
 
 
 @AUTO

@@ -79,21 +79,22 @@ class SparseRanker:
         self.terms, self.n_unusual, self.n_features = empty_terms(1), np.zeros(1), 0
 
     def score(self, example: SparseExample) -> float:
+        weights, scaled = self._scaled(example)
+        return _length_scale(scaled) * float(np.vdot(weights, scaled))
+
+    def contributions(self, example: SparseExample) -> FloatArray:
+        """Return the part that each feature of an example has in its score."""
+        weights, scaled = self._scaled(example)
+        parts: FloatArray = _length_scale(scaled) * (weights * scaled).sum(axis=0)
+        return parts
+
+    def _scaled(self, example: SparseExample) -> tuple[FloatArray, FloatArray]:
+        """Return the weights of the terms of an example, and their inputs in units of their own."""
         rows, values = example
         # An unknown row becomes the last one, which is free.
         terms = self.terms.take(rows, 2, mode="clip")
         inputs = values - terms[MEAN]
-        scaled = inputs / (terms[UNIT] + np.abs(inputs))
-        return _length_scale(scaled) * float(np.vdot(terms[WEIGHT], scaled))
-
-    def contributions(self, example: SparseExample) -> FloatArray:
-        """Return the part that each feature of an example has in its score."""
-        rows, values = example
-        terms = self.terms.take(rows, 2, mode="clip")
-        inputs = values - terms[MEAN]
-        scaled = inputs / (terms[UNIT] + np.abs(inputs))
-        parts: FloatArray = _length_scale(scaled) * (terms[WEIGHT] * scaled).sum(axis=0)
-        return parts
+        return terms[WEIGHT], inputs / (terms[UNIT] + np.abs(inputs))
 
     def learn(self, example: SparseExample, positive: bool, weight: float) -> float:
         rows, values = example

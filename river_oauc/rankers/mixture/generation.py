@@ -95,10 +95,6 @@ class Generation:
         scores, _, _ = self._expert_scores(self.units.standardize(x))
         return float(self.judge.shares.dot(scores))
 
-    def expert_scores(self, x: FloatArray) -> FloatArray:
-        """Return the scores of all experts."""
-        return self._expert_scores(self.units.standardize(x))[0]
-
     def _expert_scores(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """Return the scores of all experts, φ = (1, z), and the similarities to landmarks."""
         phi = np.concatenate((_ONE, z))
