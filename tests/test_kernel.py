@@ -855,6 +855,14 @@ def test_a_schedule_must_not_make_the_model_learn(cls):
     assert_unharmed(model)
 
 
+@each_learner
+def test_a_kernel_sees_no_example_that_has_been_removed(cls):
+    model, seen = hooked_model(cls), []
+    Hooked.hook = lambda x, vectors, result: seen.extend(vectors.tolist()) or result
+    model.score_one({"x0": 0.123, "x1": 0.5})
+    assert {*map(tuple, seen)} == {*map(tuple, model.support.vectors.tolist())}
+
+
 class Counting(RBF):
     """Counts its calls, on the class and not in the models."""
 

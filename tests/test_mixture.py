@@ -61,6 +61,16 @@ def test_units_follow_each_feature_by_itself(share_missing: float) -> None:
     np.testing.assert_array_equal(units.standardize(rows)[7], units.standardize(rows[7]))
 
 
+def test_a_feature_found_to_have_heavy_tails_starts_anew() -> None:
+    rng, units = np.random.default_rng(2), Units(1)
+    # Of 32 examples one is unknown, so it is decided after 64. The last of these is unknown, too.
+    for x in [np.nan, *np.exp(3.0 * rng.normal(size=62))]:
+        units.update(np.array([x]))
+    assert units.mean[0] > 0.0 and units.factors[0] > 0.0
+    units.update(np.array([np.nan]))
+    assert units.mean[0] == units.factors[0] == 0.0
+
+
 def test_merged_units_are_those_of_all_rows() -> None:
     rows = np.random.default_rng(3).normal(size=(500, 2)) + [0.0, 1e3]
     one, other, both = Units(2), Units(2), Units(2)
@@ -487,6 +497,17 @@ def test_landmarks_are_the_latest_and_half_of_each_class_in_the_end() -> None:
     assert kernels._next_choice == 0
 
 
+def test_landmarks_given_beforehand_are_the_first_of_each_class() -> None:
+    rows, units, kernels = sample(400, 2, seed=14)[0], Units(2), KernelExperts(2)
+    for row in rows:
+        units.update(row)
+    kernels.prepare(rows[:200], rows[200:], units)
+    first = units.standardize(np.vstack([rows[200:328], rows[:128]]))
+    np.testing.assert_array_equal(
+        np.sort(kernels._fit.maps.landmarks, axis=0), np.sort(first, axis=0)
+    )
+
+
 # Generations, change and probabilities -----------------------------------------------------------
 
 
@@ -502,6 +523,30 @@ def test_learning_returns_the_score_before(with_kernels: bool) -> None:
         score = ranker.score(row)
         assert ranker.learn(row, i % 3 == 0, w) == score
     assert score
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("all", 0, "mean"), 1e300),
+        (("recent", 1, "waiting"), -1e300),
+        (("newton", "waiting"), 1e50),
+        (("newton", "covariance"), -3.0),
+        (("newton", "covariance"), 1e300),
+    ],
+)
+def test_a_state_that_would_overflow_is_refused(path: tuple[Any, ...], value: float) -> None:
+    ranker = MixtureRanker(with_kernels=False)
+    for i, row in enumerate(sample(27, 3, seed=16)[0]):
+        ranker.learn(row, i % 2 == 0, 1.0)
+    state = ranker.get_state()
+    MixtureRanker(with_kernels=False).set_state(StateReader(copy.deepcopy(state), "ranker"))
+    part = state["generations"][0]
+    for key in path:
+        part = part[key]
+    part.flat[0] = value
+    with pytest.raises(ValueError, match=r"is damaged: (mean|waiting|covariance|a covariance) "):
+        ranker.set_state(StateReader(state, "ranker"))
 
 
 @pytest.mark.parametrize("rare", [False, True])

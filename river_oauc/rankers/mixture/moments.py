@@ -8,9 +8,14 @@ import typing
 import numpy as np
 
 from river_oauc.acceleration import accelerated
+from river_oauc.limits import MAX_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import BATCH_SIZE
 from river_oauc.state import State, StateReader, pack_symmetric
+
+# Far above the mean of any standardised features. Times the root of any importance weight, the
+# terms that wait are within `MAX_NORM`.
+_MAX_MEAN = 1e20
 
 
 class ForgettingMoments:
@@ -136,7 +141,7 @@ class ForgettingMoments:
         """Return the moments with this state."""
         moments = cls(size, memory)
         moments.n = reader.number("n", minimum=0.0)
-        moments.mean = reader.array("mean", size)
+        moments.mean = reader.array("mean", size, minimum=-_MAX_MEAN, maximum=_MAX_MEAN)
         moments._scatter = reader.symmetric("scatter", size)
         moments._n_waiting = read_waiting(reader, moments._waiting)
         reader.finish()
@@ -180,7 +185,7 @@ def add_products(matrix: FloatArray, rows: FloatArray, n: int, kept: float) -> F
 
 def read_waiting(reader: StateReader, waiting: FloatArray) -> int:
     """Fill the first rows with those of a state, and return their number."""
-    rows = reader.array("waiting", None, waiting.shape[1])
+    rows = reader.array("waiting", None, waiting.shape[1], minimum=-MAX_NORM, maximum=MAX_NORM)
     if len(rows) > len(waiting):
         raise reader.error(f"{len(rows)} rows are waiting, and {len(waiting)} at most can")
     waiting[: len(rows)] = rows

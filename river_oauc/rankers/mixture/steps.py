@@ -12,6 +12,7 @@ import typing
 import numpy as np
 
 from river_oauc.acceleration import accelerated
+from river_oauc.limits import MAX_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.mixture.constants import (
@@ -115,8 +116,15 @@ class Newton:
         """Return the expert with this state."""
         newton = cls(size)
         newton.weights = reader.array("weights", 1 + size)
-        newton._covariance = reader.symmetric("covariance", 1 + size)
+        newton._covariance = reader.symmetric(
+            "covariance", 1 + size, minimum=-MAX_NORM, maximum=MAX_NORM
+        )
         newton._n_waiting = read_waiting(reader, newton._waiting)
+        covariance = newton.covariance()
+        largest = max(covariance.diagonal().max(), (1.0 / _prior_precision(size)).max())
+        # Twice, because of rounding.
+        if np.abs(covariance).max() > 2.0 * largest:
+            raise reader.error("a covariance is larger than all variances")
         reader.finish()
         return newton
 
