@@ -531,7 +531,7 @@ def test_learning_returns_the_score_before(with_kernels: bool) -> None:
         (("all", 0, "mean"), 1e300),
         (("recent", 1, "waiting"), -1e300),
         (("newton", "waiting"), 1e50),
-        (("newton", "covariance"), -3.0),
+        (("newton", "covariance"), -0.1),
         (("newton", "covariance"), 1e300),
     ],
 )
@@ -545,7 +545,7 @@ def test_a_state_that_would_overflow_is_refused(path: tuple[Any, ...], value: fl
     for key in path:
         part = part[key]
     part.flat[0] = value
-    with pytest.raises(ValueError, match=r"is damaged: (mean|waiting|covariance|a covariance) "):
+    with pytest.raises(ValueError, match=r"is damaged: (mean|waiting|covariance) "):
         ranker.set_state(StateReader(state, "ranker"))
 
 

@@ -121,10 +121,12 @@ class Newton:
         )
         newton._n_waiting = read_waiting(reader, newton._waiting)
         covariance = newton.covariance()
-        largest = max(covariance.diagonal().max(), (1.0 / _prior_precision(size)).max())
-        # Twice, because of rounding.
-        if np.abs(covariance).max() > 2.0 * largest:
-            raise reader.error("a covariance is larger than all variances")
+        # No variance is negative, but for rounding; steps would make it grow without bounds.
+        rounding = 1e-6 * max(1.0, covariance.diagonal().max())
+        try:
+            np.linalg.cholesky(covariance + rounding * np.eye(1 + size))
+        except np.linalg.LinAlgError:
+            raise reader.error("covariance has a negative eigenvalue") from None
         reader.finish()
         return newton
 
