@@ -648,7 +648,9 @@ def test_bad_parameters_are_refused(cls: Any, parameters: dict[str, Any], messag
 
 def test_a_scheduler_may_be_mutated() -> None:
     model = learn(OAUCM(lr=optim.schedulers.InverseScaling(0.5)), STREAM)
+    before = scores(model)
     model.mutate({"lr": 0.25})
+    assert scores(model) == before
     twin = learn(OAUCM(lr=optim.schedulers.InverseScaling(0.5)), STREAM)
     twin.mutate({"lr": optim.schedulers.Constant(0.25)})
     assert scores(learn(model, STREAM)) == scores(learn(twin, STREAM))

@@ -688,6 +688,7 @@ def test_a_damaged_state_is_refused(cls):
         ("support", {"coefficients": np.full(n, 1e60)}),
         ("support", {"gram": intact["gram"][:-1]}),
         ("statistics", ScoreStatistics().get_state()),
+        ("statistics", {"classes": [{"n": 9, "mean": 6.5, "variance": 1.0}] * 2}),
     ]:
         damaged = copy.deepcopy(model.__getstate__())
         damaged["ranker"][part].update(changes)
@@ -710,6 +711,19 @@ def test_the_support_is_a_read_only_copy(cls):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     assert state(model) == before
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: OKAUCM(l2=0.0, lr=1e300),
+        lambda: OKAUCS(l2=0.0, lr=1e300),
+        lambda: KOIL(C=1e300, eta=0.5),
+    ],
+)
+def test_a_step_whose_length_would_overflow_is_refused(make):
+    with np.errstate(all="raise"), pytest.raises(ValueError, match="the step is too large"):
+        learn(make(), make_stream(10, 2, seed=1))
 
 
 # Kernels of users ------------------------------------------------------------------------------

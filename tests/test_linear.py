@@ -421,6 +421,15 @@ def test_the_calibration_follows_the_class_means_and_nearly_the_variance(cls, se
 
 
 @pytest.mark.parametrize(
+    ("field", "value"), [("slope", -0.1), ("midpoint", 1e102), ("log_odds", -1.1e3)]
+)
+def test_a_calibration_out_of_bounds_is_refused(field, value):
+    ranker = LinearRanker("psi_m", 0.1, None)
+    with pytest.raises(ValueError, match=f"{field} is .*, and must be in"):
+        ranker.set_state(StateReader({**ranker.get_state(), field: value}, "ranker"))
+
+
+@pytest.mark.parametrize(
     ("n_fits", "wait"), [(0, 1), (14, 1), (15, 2), (160, 11), (1006, 63), (1007, 64), (10**6, 64)]
 )
 def test_the_calibration_is_fitted_ever_less_often_but_never_forgotten(n_fits, wait):

@@ -249,6 +249,8 @@ def test_losses_at_their_kinks() -> None:
         scores, weights = (np.zeros(3), np.full(2, margin)), (np.ones(3), np.ones(2))
         g, h = boosting_losses.psi_m(scores, weights, 1.0)
         assert np.isfinite(g).all() and np.isfinite(h).all() and (h >= 0.0).all()
+        # At the kink of the loss its second derivative counts as 0.
+        assert (h > 0.0).all() == (margin != 1.0)
     one = np.ones(1)
     g, h = boosting_losses.logistic((-800.0 * one, 900.0 * one), (one, one), 1e-90)
     assert np.isfinite(g).all() and (h > 0.0).all()
