@@ -676,6 +676,7 @@ def test_a_damaged_state_is_refused(cls):
     model = learn(cls(RBF(0.5), budget=4, seed=1), make_stream(40, 2, seed=1))
     intact = model.__getstate__()["ranker"]["support"]
     n, negatives = len(intact["vectors"]), intact["negatives"]
+    classes = model.__getstate__()["ranker"]["statistics"]["classes"]
     for part, changes in [
         ("support", {"negatives": intact["positives"]}),
         ("support", {"negatives": negatives + n}),
@@ -688,7 +689,7 @@ def test_a_damaged_state_is_refused(cls):
         ("support", {"coefficients": np.full(n, 1e60)}),
         ("support", {"gram": intact["gram"][:-1]}),
         ("statistics", ScoreStatistics().get_state()),
-        ("statistics", {"classes": [{"n": 9, "mean": 6.5, "variance": 1.0}] * 2}),
+        ("statistics", {"classes": [{**each, "mean": 6.5} for each in classes]}),
     ]:
         damaged = copy.deepcopy(model.__getstate__())
         damaged["ranker"][part].update(changes)
@@ -711,19 +712,6 @@ def test_the_support_is_a_read_only_copy(cls):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     assert state(model) == before
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: OKAUCM(l2=0.0, lr=1e300),
-        lambda: OKAUCS(l2=0.0, lr=1e300),
-        lambda: KOIL(C=1e300, eta=0.5),
-    ],
-)
-def test_a_step_whose_length_would_overflow_is_refused(make):
-    with np.errstate(all="raise"), pytest.raises(ValueError, match="the step is too large"):
-        learn(make(), make_stream(10, 2, seed=1))
 
 
 # Kernels of users ------------------------------------------------------------------------------

@@ -84,6 +84,20 @@ def test_encoders_are_the_plain_loop(make: Any, plain: Any, seed: int) -> None:
         assert ("country", "recent log odds") not in found
 
 
+def test_columns_of_a_refused_record_leave_no_trace() -> None:
+    vectorizer, x = RecordVectorizer(), {f"x{j}": float(j) for j in range(16)}
+    for record in (x, {**x, "late": 1.0}, {**x, "late": 2.0}):
+        encoded(vectorizer, record)
+        vectorizer.learn(record, True, 1.0)
+    text = {**x, "late": "text"}
+    checkpoint, before = vectorizer.checkpoint(), vectorizer.encode_known(text)
+    # There is a free column, so that arrays stay as long as they are.
+    vectorizer.extend(vectorizer.names_in(text))
+    assert vectorizer.checkpoint() == (checkpoint[0] + 1, checkpoint[1])
+    vectorizer.truncate(checkpoint, vectorizer.size)
+    np.testing.assert_array_equal(vectorizer.encode_known(text), before)
+
+
 def test_a_feature_of_which_nothing_recurs_gives_up() -> None:
     vectorizer, reference = RecordVectorizer(), Dense()
     for i in range(10_050):
