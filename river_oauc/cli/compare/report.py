@@ -156,8 +156,8 @@ def legend(top: Top, delay: int) -> str:
     """Explain the columns of the table."""
     learned = f"learned {delay:,} rows later" if delay else "learned"
     return (
-        f"Every row is scored, then {learned}. The bars: AUC in windows of equal length; windows: its "
-        "mean. AP: average precision; a random ranking has the share of positives. "
+        f"Every row is scored, then {learned}. The bars: AUC in windows of equal length; windows: "
+        "its mean. AP: average precision; a random ranking has the share of positives. "
         f"top {top}: precision among the highest scores. µs: CPU time per row, preparation "
         "included. memory: size of the pickle."
     )
