@@ -530,22 +530,24 @@ def test_learning_returns_the_score_before(with_kernels: bool) -> None:
     [
         (("all", 0, "mean"), 1e300),
         (("recent", 1, "waiting"), -1e300),
+        (("kernels", "candidates", 0, "rows"), math.nan),
+        (("kernels", "candidates", 1, "rows"), -1.0),
         (("newton", "waiting"), 1e50),
         (("newton", "covariance"), -0.1),
         (("newton", "covariance"), 1e300),
     ],
 )
-def test_a_state_that_would_overflow_is_refused(path: tuple[Any, ...], value: float) -> None:
-    ranker = MixtureRanker(with_kernels=False)
+def test_a_state_with_impossible_numbers_is_refused(path: tuple[Any, ...], value: float) -> None:
+    ranker = MixtureRanker(with_kernels=True)
     for i, row in enumerate(sample(27, 3, seed=16)[0]):
         ranker.learn(row, i % 2 == 0, 1.0)
     state = ranker.get_state()
-    MixtureRanker(with_kernels=False).set_state(StateReader(copy.deepcopy(state), "ranker"))
+    MixtureRanker(with_kernels=True).set_state(StateReader(copy.deepcopy(state), "ranker"))
     part = state["generations"][0]
     for key in path:
         part = part[key]
     part.flat[0] = value
-    with pytest.raises(ValueError, match=r"is damaged: (mean|waiting|covariance) "):
+    with pytest.raises(ValueError, match=r"is damaged: (mean|waiting|covariance|rows) "):
         ranker.set_state(StateReader(state, "ranker"))
 
 

@@ -6,6 +6,7 @@ import typing
 
 import numpy as np
 
+from river_oauc.limits import MAX_NORM
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.samples import newest_of_both
 from river_oauc.state import State, StateReader
@@ -23,7 +24,7 @@ class RecentRows:
     size
         Length of the vectors.
     n_tags
-        The number of further numbers per vector, such as its importance.
+        The number of further numbers per vector: none, its importance, or importance and label.
 
     Examples
     --------
@@ -103,8 +104,11 @@ class RecentRows:
         """Return the rows with this state."""
         recent = cls(capacity, size, n_tags)
         recent._n_seen = reader.count("n_seen")
-        recent._rows[: len(recent)] = reader.array(
-            "rows", len(recent), n_tags + size, nan_allowed=True
-        )
+        rows = reader.array("rows", len(recent), n_tags + size, nan_allowed=True)
+        importance, labels = rows[:, : min(n_tags, 1)], rows[:, 1:n_tags]
+        is_weight = (importance >= 1.0 / MAX_NORM) & (importance <= MAX_NORM)
+        if not (is_weight.all() and np.isin(labels, (0.0, 1.0)).all()):
+            raise reader.error("rows has an importance or a label that is none")
+        recent._rows[: len(recent)] = rows
         reader.finish()
         return recent
