@@ -297,7 +297,7 @@ def damage(data: Any, rng: random.Random) -> None:
     elif isinstance(place[key], int | float) and rng.random() < 0.5:
         place[key] = place[key] * rng.choice([-1, 2, 10**6]) + rng.choice([0, 1, -1])
     else:
-        place[key] = rng.choice(STRANGE)
+        place[key] = copy.deepcopy(rng.choice(STRANGE))
 
 
 def works(model: OnlineAUCClassifier) -> None:
