@@ -108,7 +108,7 @@ class RecentRows:
         importance, labels = rows[:, : min(n_tags, 1)], rows[:, 1:n_tags]
         is_weight = (importance >= 1.0 / MAX_NORM) & (importance <= MAX_NORM)
         if not (is_weight.all() and np.isin(labels, (0.0, 1.0)).all()):
-            raise reader.error("rows has an importance or a label that is none")
+            raise reader.error("rows has an importance that is no weight, or a label but 0 and 1")
         recent._rows[: len(recent)] = rows
         reader.finish()
         return recent
