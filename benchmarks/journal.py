@@ -39,7 +39,7 @@ class Journal(typing.Generic[CellT, OutcomeT]):
     cell
         The named tuple that identifies a run.
     outcome
-        The named tuple of its outcome.
+        The named tuple of its outcome. A field with a default may be missing in the file.
     header
         The settings that the outcomes depend on: the first line of the file. A file with other
         settings is refused. None for a file without such a line.
@@ -127,7 +127,7 @@ class Journal(typing.Generic[CellT, OutcomeT]):
         try:
             content = json.loads(line)
             cell, outcome = (
-                kind(**{name: content[name] for name in kind._fields})
+                kind(**{name: content[name] for name in kind._fields if name in content})
                 for kind in (self._cell, self._outcome)
             )
             self.outcomes[cell] = outcome

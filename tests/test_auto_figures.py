@@ -16,7 +16,7 @@ from river import forest, linear_model, metrics, preprocessing, stats
 from river.datasets import synth
 
 from benchmarks.examples import examples_of
-from benchmarks.streams.progress import auc, auc_in_windows, follow
+from benchmarks.progressive.validation import auc, auc_in_windows, follow
 from river_oauc import OAUCM, AutoOAUC
 from river_oauc.datasets import BENCHMARKS
 

@@ -16,8 +16,8 @@ from clicks import clicks
 from river import linear_model, optim
 
 from benchmarks.examples import examples_of
-from benchmarks.streams.progress import auc, auc_in_windows, follow, outcome_of
-from benchmarks.streams.rivals import MODELS
+from benchmarks.progressive.models import STREAM_MODELS as MODELS
+from benchmarks.progressive.validation import auc, auc_in_windows, follow, outcome_of
 from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.metrics import average_precision
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.arrays import BoolArray, FloatArray
+from benchmarks.progressive.retrained import Retrained
 from river_oauc.cli.models import Example
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
@@ -32,7 +33,11 @@ class Cell(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The measures of a run, in percent but for the last two."""
+    """The measures of a run, in percent but for time and memory.
+
+    If the time was up before the end of the stream, `stopped_at` is the number of examples that
+    the measures are about. The fields with defaults are missing in older journals.
+    """
 
     auc: float
     auc_in_windows: float
@@ -40,10 +45,17 @@ class Outcome(NamedTuple):
     precision_at_top: float
     microseconds: float
     kilobytes: float
+    auc_of_second_half: float = math.nan
+    stopped_at: int | None = None
 
 
-def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArray, float]:
-    """Return the probabilities before learning, the labels, and the CPU seconds of the thread."""
+def follow(
+    model: Any, examples: Iterable[Example], max_seconds: float = math.inf
+) -> tuple[FloatArray, BoolArray, float]:
+    """Return the probabilities before learning, the labels, and the CPU seconds of the thread.
+
+    Stop early when the seconds are spent.
+    """
     scores, labels, seconds = [], [], 0.0
     predict, learn, clock = model.predict_proba_one, model.learn_one, time.thread_time
     for x, y in examples:
@@ -55,20 +67,28 @@ def follow(model: Any, examples: Iterable[Example]) -> tuple[FloatArray, BoolArr
         # `MinMaxScaler | LogisticRegression` predicts NaN for the first example.
         scores.append(0.5 if math.isnan(p) else p)
         labels.append(y)
+        if seconds > max_seconds:
+            break
     return np.array(scores), np.array(labels, dtype=bool), seconds
 
 
-def outcome_of(model: Any, examples: Iterable[Example]) -> Outcome:
-    """Measure an untrained model on a stream."""
-    scores, labels, seconds = follow(model, examples)
+def outcome_of(model: Any, examples: Sequence[Example], max_seconds: float = math.inf) -> Outcome:
+    """Measure an untrained model on a stream, as far as it gets in so many CPU seconds."""
+    if isinstance(model, Retrained):
+        scores, labels, seconds = model.follow(examples, max_seconds)
+    else:
+        scores, labels, seconds = follow(model, examples, max_seconds)
+    n, half = len(labels), len(labels) // 2
     classes = scores[labels], scores[~labels]
     return Outcome(
         auc=100.0 * auc(scores, labels),
         auc_in_windows=100.0 * auc_in_windows(scores, labels),
         average_precision=100.0 * average_precision(*classes),
-        precision_at_top=100.0 * precision_at_k(*classes, max(1, round(TOP * len(labels)))),
-        microseconds=1e6 * seconds / len(labels),
+        precision_at_top=100.0 * precision_at_k(*classes, max(1, round(TOP * n))),
+        microseconds=1e6 * seconds / n,
         kilobytes=model._raw_memory_usage / 1024,
+        auc_of_second_half=100.0 * auc(scores[half:], labels[half:]),
+        stopped_at=n if n < len(examples) else None,
     )
 
 

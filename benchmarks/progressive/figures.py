@@ -1,4 +1,4 @@
-"""A figure of how far each model is behind the best, with a dot per stream."""
+"""A figure of how far each model is behind the best, with a dot per set."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.streams.rivals import MODELS
-from benchmarks.streams.summary import Group
+from benchmarks.progressive.summary import Group
 from river_oauc.cli.console.figure import DARK, LIGHT, Theme, new_figure, to_png
 
 __all__ = ["draw_distances"]
@@ -19,8 +18,8 @@ _TICKS = (0.0, 0.5, 2.0, 5.0, 10.0, 20.0, 40.0)
 
 
 def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
-    """Draw a PNG with a panel per group, a row per model by rank, and a dot per stream."""
-    sizes = [len(group.models) for group in groups]
+    """Draw a PNG with a panel per group, a row per model by rank, and a dot per set."""
+    sizes = [len(group.complete("auc")) for group in groups]
     figure = new_figure(8, 0.9 + 0.85 * len(groups) + 0.26 * sum(sizes), theme)
     panels = figure.subplots(
         len(groups), 1, squeeze=False, height_ratios=sizes, sharex=True
@@ -32,25 +31,25 @@ def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
     panels[0].set_xlim(0.0, max(_TICKS[-1], *(float(axes.dataLim.x1) for axes in panels)))
     panels[0].set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
     figure.suptitle(
-        "How far behind the best model? A dot per stream, in points of AUC",
+        "How far behind the best model? A dot per set, in points of AUC",
         x=0.01, ha="left", fontsize=13, fontweight="bold", color=theme.text,
     )  # fmt: skip
     panels[-1].set_xlabel(
-        "points of exact AUC behind the best of the models on that stream; | is the mean.\n"
-        "Blue: ours, without scaler or settings. Others: with the best scaler of each stream.",
+        "points of exact AUC behind the best of the models on that set; | is the mean.\n"
+        "Blue: ours, without scaler or settings. Others: with the best scaler for each set.",
         fontsize=9.5, color=theme.grey, loc="left",
     )  # fmt: skip
     return to_png(figure)
 
 
 def _draw_panel(axes: Axes, group: Group, theme: Theme) -> None:
-    ranks = group.ranking("auc").ranks
-    best = np.max([group.column("auc", model) for model in ranks], axis=0)
+    ranks, aucs = group.ranking("auc").ranks, group.complete("auc")
+    best = np.max(list(aucs.values()), axis=0)
     # The first model at the top.
     heights = range(len(ranks), 0, -1)
     for model, height in zip(ranks, heights, strict=True):
-        behind = best - group.column("auc", model)
-        color = _OURS[theme] if MODELS[model].ours else theme.grey
+        behind = best - aucs[model]
+        color = _OURS[theme] if group.models[model].ours else theme.grey
         axes.plot(
             behind, [height] * len(behind), "o", color=color, markersize=6, alpha=0.55,
             markeredgewidth=0, clip_on=False,
@@ -58,12 +57,12 @@ def _draw_panel(axes: Axes, group: Group, theme: Theme) -> None:
         axes.plot(behind.mean(), height, "|", color=color, markersize=13, markeredgewidth=2.5)
     axes.set_facecolor(theme.background)
     axes.set_title(
-        f"{group.title} ({len(group.streams)}); in brackets the average rank",
+        f"{group.title} ({len(group.sets)}); in brackets the average rank",
         loc="left", fontsize=10.5, fontweight="bold", color=theme.text,
     )  # fmt: skip
     axes.set_yticks(list(heights), [f"{model}  ({place:.1f})" for model, place in ranks.items()])
     for model, label in zip(ranks, axes.get_yticklabels(), strict=True):
-        ours = MODELS[model].ours
+        ours = group.models[model].ours
         label.set_color(_OURS[theme] if ours else theme.text)
         label.set_fontweight("bold" if ours else "normal")
     axes.set_ylim(0.4, len(ranks) + 0.6)

@@ -1,4 +1,4 @@
-"""A live table of the current stream on the terminal."""
+"""A live table of the current set on the terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from benchmarks.streams.progress import Cell, Outcome
-from benchmarks.streams.rivals import MODELS
+from benchmarks.progressive.summary import COSTS, MEASURES
+from benchmarks.progressive.validation import Cell, Outcome
 from river_oauc.cli.console.terminal import progress_bar
 
 __all__ = ["Board"]
 
+# Of the measures and costs, short enough for a terminal.
+_HEADINGS = ("AUC", "in windows", "second half", "AP", "top 1 %", "µs", "KiB")
+
 
 class Board:
-    """The finished runs on the current stream by AUC, above a progress bar with the time left.
+    """The finished runs on the current set by AUC, above a progress bar with the time left.
 
     It is on the error stream, so that the output can be piped, and only if that is a terminal.
 
@@ -32,7 +35,7 @@ class Board:
 
     def __init__(self, n_cells: int, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._bar = progress_bar("streams")
+        self._bar = progress_bar("runs")
         self._task = self._bar.add_task("", total=n_cells)
         self._live = Live(self._bar, console=self._console, transient=True)
 
@@ -44,19 +47,16 @@ class Board:
     def __exit__(self, *error: object) -> None:
         self._live.stop()
 
-    def show(self, stream: str, outcomes: Mapping[Cell, Outcome]) -> None:
-        """Show the finished runs on a stream."""
-        table = Table("model", "AUC", "in windows", "AP", "top 1 %", "µs", "KiB", title=stream)
-        own = [(cell, outcome) for cell, outcome in outcomes.items() if cell.stream == stream]
+    def show(self, name: str, outcomes: Mapping[Cell, Outcome]) -> None:
+        """Show the finished runs on a set."""
+        table = Table("model", *_HEADINGS, "up to", title=name)
+        own = [(cell, outcome) for cell, outcome in outcomes.items() if cell.stream == name]
         for cell, outcome in sorted(own, key=lambda item: -item[1].auc):
-            *figures, time, memory = outcome
-            name = cell.model if cell.scaler == "bare" else f"{cell.model}, {cell.scaler}"
             table.add_row(
-                name,
-                *(f"{figure:.1f}" for figure in figures),
-                f"{time:,.0f}",
-                f"{memory:,.0f}",
-                style="bold" if MODELS[cell.model].ours else None,
+                cell.model if cell.scaler == "bare" else f"{cell.model}, {cell.scaler}",
+                *(f"{getattr(outcome, measure):.1f}" for measure in MEASURES),
+                *(f"{getattr(outcome, cost):,.0f}" for cost in COSTS),
+                f"{outcome.stopped_at or cell.examples:,}",
             )
         self._live.update(Group(table, self._bar))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import math
@@ -23,7 +24,7 @@ class MOA:
     Parameters
     ----------
     name
-        Name of a class of `capymoa.classifier`.
+        Name of a class of `capymoa.classifier`, or of MOA's package of ensembles for imbalance.
     options
         Arguments of its constructor.
 
@@ -33,9 +34,16 @@ class MOA:
         if not IS_INSTALLED:
             raise UserError("MOA is not installed: pip install capymoa, and have Java on the path")
         # Imported late because this starts a Java virtual machine.
-        from capymoa import classifier
+        from capymoa import base, classifier
 
-        self._class, self._options = getattr(classifier, name), options
+        self._make: Any = getattr(classifier, name, None)
+        if self._make is None:
+            from moa.classifiers.meta import imbalanced
+
+            self._make = functools.partial(
+                base.MOAClassifier, moa_learner=getattr(imbalanced, name)
+            )
+        self._options = options
         self._learner: Any = None
         self._heap_before = _used_heap()
 
@@ -47,7 +55,7 @@ class MOA:
             self._schema = Schema.from_custom(
                 [*map(str, x), "label"], target="label", categories={"label": ["False", "True"]}
             )
-            self._learner = self._class(schema=self._schema, **self._options)
+            self._learner = self._make(schema=self._schema, **self._options)
         values = np.fromiter(x.values(), float, len(x))
         return LabeledInstance.from_array(self._schema, values, int(y))
 

@@ -1,0 +1,1 @@
+"""Progressive validation of many models on many sets, for `streams` and `records`."""

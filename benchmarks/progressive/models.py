@@ -1,0 +1,158 @@
+"""The models of the benchmarks, and what each is tried behind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from river import ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
+
+from benchmarks.progressive import moa, vowpal
+from benchmarks.progressive.retrained import Retrained, is_installed
+from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
+from river_oauc.preprocessing import RecordEncoder
+
+__all__ = ["RECORD_MODELS", "STREAM_MODELS", "Model"]
+
+_SCALERS: dict[str, Callable[[], Any]] = {
+    "Standard": preprocessing.StandardScaler,
+    "MinMax": preprocessing.MinMaxScaler,
+    "MaxAbs": preprocessing.MaxAbsScaler,
+}
+_ENCODERS: dict[str, Callable[[], Any]] = {
+    "RecordEncoder": RecordEncoder,
+    "RecordEncoder, Standard": lambda: RecordEncoder() | preprocessing.StandardScaler(),
+}
+# The examples that windowed gradient boosting is trained on.
+_LAST = 5_000
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of the benchmark.
+
+    Parameters
+    ----------
+    make
+        Creates an untrained model from a seed; deterministic models ignore it.
+    scalers
+        The scalers or encoders that it is tried behind; "bare" is none. The tables report the best.
+    ours
+        Whether it comes from this package.
+    for_wide
+        Whether it also runs on streams with thousands of features.
+    is_installed
+        Whether the packages that it needs are installed.
+
+    """
+
+    make: Callable[[int], Any]
+    scalers: tuple[str, ...] = ("bare",)
+    ours: bool = False
+    for_wide: bool = False
+    is_installed: bool = True
+
+    def prepared(self, scaler: str, seed: int) -> Any:
+        """Create an untrained model behind one of its scalers."""
+        model = self.make(seed)
+        return model if scaler == "bare" else (_SCALERS | _ENCODERS)[scaler]() | model
+
+
+def _logistic(optimizer: Callable[[], Any], seed: int) -> Any:
+    return linear_model.LogisticRegression(optimizer())
+
+
+def _arf(seed: int) -> Any:
+    return forest.ARFClassifier(n_models=10, seed=seed)
+
+
+def _linear(make: Callable[[int], Any]) -> Model:
+    return Model(make, scalers=("bare", *_SCALERS), for_wide=True)
+
+
+def _vowpal_wabbit(options: str) -> Model:
+    # Bare because it scales features by itself, except with FTRL.
+    return Model(
+        lambda seed: vowpal.VowpalWabbit(options), for_wide=True, is_installed=vowpal.IS_INSTALLED
+    )
+
+
+def _moa(name: str, **options: Any) -> Model:
+    return Model(
+        lambda seed: moa.MOA(name, random_seed=seed + 1, **options), is_installed=moa.IS_INSTALLED
+    )
+
+
+def _retrained(library: str, window: int | None = None, for_wide: bool = False) -> Model:
+    return Model(
+        lambda seed: Retrained(library, window),
+        for_wide=for_wide,
+        is_installed=is_installed(library),
+    )
+
+
+_AUTO = Model(lambda seed: AutoOAUC(seed=seed), ours=True)
+_SPARSE = Model(lambda seed: SparseOAUCM(), ours=True, for_wide=True)
+_RETRAINED = {
+    "LightGBM": _retrained("LightGBM", for_wide=True),
+    "LightGBM (last 5,000)": _retrained("LightGBM", _LAST, for_wide=True),
+    "CatBoost": _retrained("CatBoost"),
+    "CatBoost (last 5,000)": _retrained("CatBoost", _LAST),
+}
+
+# The first of ours that runs is compared with the rivals.
+STREAM_MODELS = {
+    "AutoOAUC": _AUTO,
+    "SparseOAUCM": _SPARSE,
+    # Linear learners.
+    "LR (SGD)": _linear(functools.partial(_logistic, optim.SGD)),
+    "LR (AdaGrad)": _linear(functools.partial(_logistic, optim.AdaGrad)),
+    "LR (FTRL)": _linear(functools.partial(_logistic, optim.FTRLProximal)),
+    "RUS (LR)": _linear(
+        lambda seed: imblearn.RandomUnderSampler(
+            linear_model.LogisticRegression(), desired_dist={False: 0.5, True: 0.5}, seed=seed
+        )
+    ),
+    # Bare because it only sees whether a feature is 0.
+    "AdPredictor": Model(lambda seed: linear_model.AdPredictor(), for_wide=True),
+    "VW (logistic)": _vowpal_wabbit("--loss_function logistic"),
+    "VW (FTRL)": _vowpal_wabbit("--ftrl --loss_function logistic"),
+    "VW (coin)": _vowpal_wabbit("--coin --loss_function logistic"),
+    # Trees.
+    "HAT": Model(lambda seed: tree.HoeffdingAdaptiveTreeClassifier(seed=seed)),
+    "ARF": Model(_arf),
+    "AMF": Model(lambda seed: forest.AMFClassifier(n_estimators=10, seed=seed)),
+    "LeveragingBagging": Model(
+        lambda seed: ensemble.LeveragingBaggingClassifier(
+            tree.HoeffdingTreeClassifier(), n_models=10, seed=seed
+        )
+    ),
+    "SRP": Model(lambda seed: ensemble.SRPClassifier(n_models=10, seed=seed)),
+    "MOA ARF": _moa("AdaptiveRandomForestClassifier", ensemble_size=100),
+    "MOA SGBT": _moa("StreamingGradientBoostedTrees"),
+    "MOA SRP": _moa("StreamingRandomPatches", ensemble_size=30),
+    # Ensembles for imbalance.
+    "MOA RUSBoost": _moa("OnlineRUSBoost"),
+    "MOA UnderOverBagging": _moa("OnlineUnderOverBagging"),
+    "MOA SMOTEBagging": _moa("OnlineSMOTEBagging"),
+    "MOA AdaC2": _moa("OnlineAdaC2"),
+    "MOA C-SMOTE": _moa("CSMOTE"),
+    # Gradient boosting, retrained.
+    **_RETRAINED,
+}
+
+RECORD_MODELS = {
+    "AutoOAUC": _AUTO,
+    "OTAUC": Model(lambda seed: OTAUC(seed=seed), ours=True),
+    "SparseOAUCM": _SPARSE,
+    "LR (SGD)": Model(
+        functools.partial(_logistic, optim.SGD), scalers=("RecordEncoder, Standard",)
+    ),
+    "LR (AdaGrad)": Model(
+        functools.partial(_logistic, optim.AdaGrad), scalers=("RecordEncoder, Standard",)
+    ),
+    "ARF": Model(_arf, scalers=("RecordEncoder",)),
+    **_RETRAINED,
+}
