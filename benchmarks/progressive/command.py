@@ -115,8 +115,8 @@ def chosen_models(names: Sequence[str] | None, models: Mapping[str, Model]) -> d
 def run_benchmark(
     benchmark: Benchmark,
     groups: Sequence[Group],
-    ranked: Sequence[Group],
     args: argparse.Namespace,
+    together: Sequence[Group] = (),
 ) -> int:
     """Run the missing runs, print the tables, and write tables and figures.
 
@@ -126,10 +126,10 @@ def run_benchmark(
         The benchmark.
     groups
         The groups to run and to show as tables, without outcomes yet.
-    ranked
-        The groups to rank: some of these, or made of their sets and models.
     args
         The common arguments.
+    together
+        Further groups to rank, made of the same sets and models.
 
     """
     cells = [
@@ -148,15 +148,12 @@ def run_benchmark(
     with Journal(args.out / f"{benchmark.name}.jsonl", Cell, Outcome) as results:
         _run_missing(benchmark, models, cells, results, 60.0 * args.minutes)
         outcomes = means(results.outcomes, cells)
-    groups, ranked = (
-        [
-            dataclasses.replace(group, means=outcomes)
-            for group in some
-            if group.sets and group.models
-        ]
-        for some in (groups, ranked)
+    groups, together = (
+        [dataclasses.replace(group, means=outcomes) for group in own if group.sets and group.models]
+        for own in (groups, together)
     )
-    _report(benchmark, groups, [group for group in ranked if group.is_ranked()], args.out)
+    ranked = [group for group in (*groups, *together) if group.is_ranked()]
+    _report(benchmark, groups, ranked, args.out)
     return 0
 
 

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     names = known_names("set", args.sets or None, SETS)
     models = chosen_models(args.models, RECORD_MODELS)
     ranked = Group("Raw records", [name for name in names if name not in APART], models)
-    apart = Group("Not ranked", [name for name in names if name in APART], models)
+    apart = Group("Not ranked", [name for name in names if name in APART], models, ranks=False)
     benchmark = Benchmark(
         "records",
         "Learners on raw records",
@@ -56,4 +56,4 @@ def run(args: argparse.Namespace) -> int:
         lambda name: SETS[name] if args.full else min(SETS[name], args.limit or LIMIT),
         lambda name, seed, limit: read_set(name, limit, seed),
     )
-    return run_benchmark(benchmark, [ranked, apart], [ranked], args)
+    return run_benchmark(benchmark, [ranked, apart], args)

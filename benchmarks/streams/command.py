@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         functools.partial(_n_examples, args),
         examples_of,
     )
-    return run_benchmark(benchmark, groups, [*groups, *both], args)
+    return run_benchmark(benchmark, groups, args, together=both)
 
 
 def _list() -> int:
