@@ -25,6 +25,8 @@ _ENCODERS: dict[str, Callable[[], Any]] = {
     "RecordEncoder": RecordEncoder,
     "RecordEncoder, Standard": lambda: RecordEncoder() | preprocessing.StandardScaler(),
 }
+# MOA's ensembles for imbalance are of ten forests of a hundred trees by default, which takes hours.
+_HOEFFDING = "-l trees.HoeffdingAdaptiveTree"
 # The examples that windowed gradient boosting is trained on.
 _LAST = 5_000
 
@@ -64,8 +66,19 @@ def _logistic(optimizer: Callable[[], Any], seed: int) -> Any:
     return linear_model.LogisticRegression(optimizer())
 
 
-def _arf(seed: int) -> Any:
-    return forest.ARFClassifier(n_models=10, seed=seed)
+class _EncodedForest(forest.ARFClassifier):
+    """A forest that waits for a first example with features.
+
+    It takes the number of features from the first example. `RecordEncoder` makes nothing of the
+    first record, and a forest that expects no features never splits.
+    """
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
+        return super().predict_proba_one(x) if x else {}
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        if x:
+            super().learn_one(x, y)
 
 
 def _linear(make: Callable[[int], Any]) -> Model:
@@ -122,7 +135,7 @@ STREAM_MODELS = {
     "VW (coin)": _vowpal_wabbit("--coin --loss_function logistic"),
     # Trees.
     "HAT": Model(lambda seed: tree.HoeffdingAdaptiveTreeClassifier(seed=seed)),
-    "ARF": Model(_arf),
+    "ARF": Model(lambda seed: forest.ARFClassifier(n_models=10, seed=seed)),
     "AMF": Model(lambda seed: forest.AMFClassifier(n_estimators=10, seed=seed)),
     "LeveragingBagging": Model(
         lambda seed: ensemble.LeveragingBaggingClassifier(
@@ -134,10 +147,10 @@ STREAM_MODELS = {
     "MOA SGBT": _moa("StreamingGradientBoostedTrees"),
     "MOA SRP": _moa("StreamingRandomPatches", ensemble_size=30),
     # Ensembles for imbalance.
-    "MOA RUSBoost": _moa("OnlineRUSBoost"),
-    "MOA UnderOverBagging": _moa("OnlineUnderOverBagging"),
-    "MOA SMOTEBagging": _moa("OnlineSMOTEBagging"),
-    "MOA AdaC2": _moa("OnlineAdaC2"),
+    "MOA RUSBoost": _moa("OnlineRUSBoost", CLI=_HOEFFDING),
+    "MOA UnderOverBagging": _moa("OnlineUnderOverBagging", CLI=_HOEFFDING),
+    "MOA SMOTEBagging": _moa("OnlineSMOTEBagging", CLI=_HOEFFDING),
+    "MOA AdaC2": _moa("OnlineAdaC2", CLI=_HOEFFDING),
     "MOA C-SMOTE": _moa("CSMOTE"),
     # Gradient boosting, retrained.
     **_RETRAINED,
@@ -153,6 +166,6 @@ RECORD_MODELS = {
     "LR (AdaGrad)": Model(
         functools.partial(_logistic, optim.AdaGrad), scalers=("RecordEncoder, Standard",)
     ),
-    "ARF": Model(_arf, scalers=("RecordEncoder",)),
+    "ARF": Model(lambda seed: _EncodedForest(n_models=10, seed=seed), scalers=("RecordEncoder",)),
     **_RETRAINED,
 }
