@@ -25,8 +25,6 @@ _ENCODERS: dict[str, Callable[[], Any]] = {
     "RecordEncoder": RecordEncoder,
     "RecordEncoder, Standard": lambda: RecordEncoder() | preprocessing.StandardScaler(),
 }
-# MOA's ensembles for imbalance are of ten forests of a hundred trees by default, which takes hours.
-_HOEFFDING = "-l trees.HoeffdingAdaptiveTree"
 # The examples that windowed gradient boosting is trained on.
 _LAST = 5_000
 
@@ -73,12 +71,12 @@ class _EncodedForest(forest.ARFClassifier):
     first record, and a forest that expects no features never splits.
     """
 
-    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
-        return super().predict_proba_one(x) if x else {}
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        return super().predict_proba_one(x, **kwargs) if x else {}
 
-    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+    def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
         if x:
-            super().learn_one(x, y)
+            super().learn_one(x, y, **kwargs)
 
 
 def _linear(make: Callable[[int], Any]) -> Model:
@@ -146,12 +144,12 @@ STREAM_MODELS = {
     "MOA ARF": _moa("AdaptiveRandomForestClassifier", ensemble_size=100),
     "MOA SGBT": _moa("StreamingGradientBoostedTrees"),
     "MOA SRP": _moa("StreamingRandomPatches", ensemble_size=30),
-    # Ensembles for imbalance.
-    "MOA RUSBoost": _moa("OnlineRUSBoost", CLI=_HOEFFDING),
-    "MOA UnderOverBagging": _moa("OnlineUnderOverBagging", CLI=_HOEFFDING),
-    "MOA SMOTEBagging": _moa("OnlineSMOTEBagging", CLI=_HOEFFDING),
-    "MOA AdaC2": _moa("OnlineAdaC2", CLI=_HOEFFDING),
-    "MOA C-SMOTE": _moa("CSMOTE"),
+    # Ensembles for imbalance, over MOA's forest, as by MOA's defaults.
+    "MOA RUSBoost": _moa("OnlineRUSBoost"),
+    "MOA UnderOverBagging": _moa("OnlineUnderOverBagging"),
+    "MOA SMOTEBagging": _moa("OnlineSMOTEBagging"),
+    "MOA AdaC2": _moa("OnlineAdaC2"),
+    "MOA C-SMOTE": _moa("CSMOTE", base_learner="meta.AdaptiveRandomForest"),
     # Gradient boosting, retrained.
     **_RETRAINED,
 }
