@@ -85,7 +85,7 @@ def comparison_text(group: Group, measure: str) -> str:
         "significantly better than": [],
         "not significantly different from": [],
         "significantly worse than": [],
-        "not ranked against those that did not finish every set:": [],
+        "not ranked against those that did not finish every set,": [],
     }
     better, level, worse, unranked = rivals.values()
     for rival in sorted(group.rivals, key=lambda name: ranking.ranks.get(name, math.inf)):
@@ -144,8 +144,8 @@ def to_markdown(
         parts += [f"```\n{ranks_text(group, measure)}\n```" for measure in RANKED]
     for group in ranked:
         parts += [comparison_text(group, measure) for measure in RANKED]
-    for group in ranked:
-        if group in groups:
+    for group in groups:
+        if group.champion and group.rivals:
             parts += [losses_text(group, measure) for measure in RANKED]
     for group in groups:
         parts.append(f"## {group.title}")

@@ -70,7 +70,7 @@ class Group:
         The models by name. The first of ours is compared with the rivals.
     means
         The mean outcomes, once there are some.
-    ranks
+    to_rank
         Whether to rank the models; False for sets that are shown apart.
 
     """
@@ -79,7 +79,7 @@ class Group:
     sets: Sequence[str]
     models: Mapping[str, Model]
     means: Means = field(default_factory=dict)
-    ranks: bool = True
+    to_rank: bool = True
 
     def best(self, measure: str, name: str, model: str) -> Figure:
         """Return the figure behind the best scaler; for a cost, behind that of the best AUC.
@@ -107,7 +107,7 @@ class Group:
     def is_ranked(self, measure: str = "auc") -> bool:
         """Return whether there are two models to rank, one of them our champion."""
         complete = self.complete(measure)
-        return self.ranks and len(complete) > 1 and self.champion in complete
+        return self.to_rank and len(complete) > 1 and self.champion in complete
 
     def ranking(self, measure: str) -> Ranking:
         """Rank the models that got to the end of all sets."""

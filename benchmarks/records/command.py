@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     names = known_names("set", args.sets or None, SETS)
     models = chosen_models(args.models, RECORD_MODELS)
     ranked = Group("Raw records", [name for name in names if name not in APART], models)
-    apart = Group("Not ranked", [name for name in names if name in APART], models, ranks=False)
+    apart = Group("Not ranked", [name for name in names if name in APART], models, to_rank=False)
     benchmark = Benchmark(
         "records",
         "Learners on raw records",

@@ -71,10 +71,8 @@ def run(args: argparse.Namespace) -> int:
     models = chosen_models(args.models, STREAM_MODELS)
     cheap = {name: model for name, model in models.items() if model.for_wide}
     few, title = (WIDE, "Wide streams") if args.full else (WIDE | LONG, "Long and wide streams")
-    some, others = (
-        [name for name in names if name not in few],
-        [name for name in names if name in few],
-    )
+    some = [name for name in names if name not in few]
+    others = [name for name in names if name in few]
     groups = [Group("Streams that all learners run on", some, models), Group(title, others, cheap)]
     # With both kinds of streams there is a third ranking, of the models that run on all of them.
     both = [Group("All streams together", names, cheap)] if some and others else []
