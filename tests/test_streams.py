@@ -25,6 +25,7 @@ from rich.console import Console
 from scipy import stats
 
 from benchmarks.examples import examples_of
+from benchmarks.journal import Journal
 from benchmarks.progressive import retrained
 from benchmarks.progressive.board import Board
 from benchmarks.progressive.figures import draw_distances
@@ -239,6 +240,16 @@ def test_a_damaged_line_is_named(data):
     (data / "streams.jsonl").write_text('{"stream": "usenet1"}\n')
     message = refusal("streams", "--models", "LR (SGD)", "--out", str(data))
     assert "line 1 is damaged" in message
+
+
+def test_journals_without_newer_measures_are_read(tmp_path):
+    line = {"stream": "bank", "examples": 9, "seed": 0, "model": "ARF", "scaler": "bare"}
+    line |= dict.fromkeys(list(Outcome._fields)[:6], 1.0)
+    (tmp_path / "old.jsonl").write_text(json.dumps(line) + "\n")
+    with Journal(tmp_path / "old.jsonl", Cell, Outcome) as journal:
+        (found,) = journal.outcomes.values()
+    assert math.isnan(found.auc_of_second_half)
+    assert found.stopped_at is None
 
 
 def test_without_streams_or_models(tmp_path, monkeypatch):
