@@ -64,21 +64,6 @@ def _logistic(optimizer: Callable[[], Any], seed: int) -> Any:
     return linear_model.LogisticRegression(optimizer())
 
 
-class _EncodedForest(forest.ARFClassifier):
-    """A forest that waits for a first example with features.
-
-    It takes the number of features from the first example. `RecordEncoder` makes nothing of the
-    first record, and a forest that expects no features never splits.
-    """
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        return super().predict_proba_one(x, **kwargs) if x else {}
-
-    def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
-        if x:
-            super().learn_one(x, y, **kwargs)
-
-
 def _linear(make: Callable[[int], Any]) -> Model:
     return Model(make, scalers=("bare", *_SCALERS), for_wide=True)
 
@@ -164,6 +149,8 @@ RECORD_MODELS = {
     "LR (AdaGrad)": Model(
         functools.partial(_logistic, optim.AdaGrad), scalers=("RecordEncoder, Standard",)
     ),
-    "ARF": Model(lambda seed: _EncodedForest(n_models=10, seed=seed), scalers=("RecordEncoder",)),
+    "ARF": Model(
+        lambda seed: forest.ARFClassifier(n_models=10, seed=seed), scalers=("RecordEncoder",)
+    ),
     **_RETRAINED,
 }
