@@ -17,7 +17,7 @@ from benchmarks.journal import Journal
 from benchmarks.progressive.board import Board
 from benchmarks.progressive.models import Model
 from benchmarks.progressive.report import RANKED, ranks_text, rows, to_csv, to_markdown
-from benchmarks.progressive.summary import COSTS, MEASURES, Group, means
+from benchmarks.progressive.summary import Group, means
 from benchmarks.progressive.validation import Cell, Outcome, outcome_of
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
@@ -194,7 +194,7 @@ def _report(
     console = Console()
     for group in groups:
         ours = [name for name, model in group.models.items() if model.ours]
-        for measure, title in (MEASURES | COSTS).items():
+        for measure, title in group.titles.items():
             say(console, f"\n{group.title}. {title}")
             by_model = list(zip(*rows(group, measure), strict=True))
             print_table(console, by_model, bold=ours)

@@ -149,7 +149,7 @@ def to_markdown(
             parts += [losses_text(group, measure) for measure in RANKED]
     for group in groups:
         parts.append(f"## {group.title}")
-        for measure, title in (MEASURES | COSTS).items():
+        for measure, title in group.titles.items():
             parts += [f"### {title}", markdown_table(rows(group, measure, bold="**"))]
     return "\n\n".join(parts) + "\n"
 

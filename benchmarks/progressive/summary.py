@@ -81,6 +81,15 @@ class Group:
     means: Means = field(default_factory=dict)
     to_rank: bool = True
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the measures and costs that were taken; older journals lack some."""
+        return {
+            measure: title
+            for measure, title in (MEASURES | COSTS).items()
+            if not all(math.isnan(getattr(outcome, measure)) for outcome in self.means.values())
+        }
+
     def best(self, measure: str, name: str, model: str) -> Figure:
         """Return the figure behind the best scaler; for a cost, behind that of the best AUC.
 
