@@ -99,7 +99,7 @@ def test_it_runs_and_shows_what_is_committed(path: pathlib.Path) -> None:
     for package in ("nbclient", "ipykernel"):
         pytest.importorskip(package, reason='needs the extra: pip install -e ".[notebooks]"')
     name = STREAM_OF.get(path.stem)
-    if name and RealStream(name).path is None:
+    if name and not RealStream(name).is_here:
         pytest.skip(f"needs the stream {name}: RIVER_OAUC_DATA has to name a directory with it")
     committed = nbformat.read(path, as_version=4)
     executed = runpy.run_path(str(DIRECTORY / "execute.py"))["execute"](path)
