@@ -89,6 +89,7 @@ def test_learning_is_light() -> None:
     assert not loaded & HEAVY
 
 
+@in_the_repository
 def test_imports_point_downwards() -> None:
     command = [pathlib.Path(sysconfig.get_path("scripts"), "lint-imports"), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
