@@ -199,10 +199,14 @@ def assert_same_state(actual: Any, expected: Any, tolerance: float) -> None:
         elif isinstance(value, int):
             assert actual[name] == value
         else:
-            scale = np.max(np.abs(value))
+            # The midpoint of two scores is as exact as the scores, however close to 0 it lies.
+            terms = expected["half_gap"] if name == "midpoint" else 0.0
+            scale = max(np.max(np.abs(value)), terms)
             np.testing.assert_allclose(actual[name], value, rtol=tolerance, atol=tolerance * scale)
 
 
+# In a few steps of ten thousand, none of them among these examples, the variance of the scores
+# cancels almost to 0, and two ways to compute the step agree to 1e-11 only.
 @compiled_only
 @both_losses
 @given(
@@ -222,8 +226,8 @@ def test_a_numpy_step_and_a_compiled_step_from_the_same_state_agree(loss, seed, 
             each.learn(x[:size].copy(), positive, weight)
         assert_same_state(twin.get_state(), ranker.get_state(), 1e-12)
         probe = rng.normal(size=p + growth + 2)
-        score = ranker.score(probe)
-        assert twin.score(probe) == pytest.approx(score, rel=1e-12, abs=1e-12)
+        score, terms = ranker.score(probe), ranker.weights * probe[:size]
+        assert twin.score(probe) == pytest.approx(score, abs=1e-12 * np.abs(terms).sum())
         for empirical in (False, True):
             logit = ranker.logit(score, empirical)
             assert twin.logit(score, empirical) == pytest.approx(logit, rel=1e-9, abs=1e-9)
