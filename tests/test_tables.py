@@ -62,7 +62,7 @@ def test_table_is_written_and_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr()
     assert shown.err == ""
     assert "Perceptron" in shown.out and "segment" in shown.out and "70.35" in shown.out
-    assert "Means of 2 runs, tuned over the paper's grids." in shown.out
+    assert "Means of 2 runs, tuned over powers of 2." in shown.out
     for file in FILES:
         assert (str(out / file) in shown.out) == (file != "linear-results.jsonl")
 
@@ -101,7 +101,7 @@ def test_kernel_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         pytest.skip("needs the benchmark sets: set RIVER_OAUC_DATA")
     arguments = ["--datasets", "heart", "--runs", "1", "--grid-step", "10"]
     assert main(["tables", "kernel", *arguments, "--out", str(tmp_path)]) == 0
-    assert "one in 10 powers of 2 of the paper's grids, at most 10,000" in capsys.readouterr().out
+    assert "one in 10 powers of 2, at most 10,000" in capsys.readouterr().out
     assert sorted(contents(tmp_path)) == [file.replace("linear", "kernel") for file in FILES]
     # OKAUC-Mc is not in the paper.
     paper = contents(tmp_path)["kernel.md"].decode().partition("## The paper's")[2]

@@ -159,8 +159,8 @@ def _rows(summary: Summary) -> list[list[str]]:
 
 def _legend(summary: Summary) -> str:
     table = summary.table
-    grids = "the paper's grids"
+    grids = "powers of 2"
     if table.grid_step > 1:
-        grids = f"one in {table.grid_step} powers of 2 of {grids}"
+        grids = f"one in {table.grid_step} {grids}"
     limit = f", at most {table.max_examples:,} examples learned" if table.max_examples else ""
     return f"Means of {summary.n_runs} runs, tuned over {grids}{limit}."
