@@ -15,7 +15,7 @@ import numpy as np
 from river import base
 
 from river_oauc.encoding.labels import parse_label
-from river_oauc.limits import short_repr, to_float
+from river_oauc.limits import clipped, short_repr, to_float
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count, check_number, check_share
 from river_oauc.rankers.base import FloatArray
@@ -110,7 +110,7 @@ class ScoreWindow:
             patience = min(max(_MIN_ALERTS / rate, len(self._recent)), _PATIENCE)
             correction = self._correction + (1.0 - is_top / rate) / patience
             # At the upper bound, everything is flagged.
-            self._correction = _clipped(correction, -math.log(rate))
+            self._correction = clipped(correction, -math.log(rate))
             self._draw = self._random.random()
 
     def __getstate__(self) -> dict[str, typing.Any]:
@@ -200,7 +200,7 @@ class Calibration(typing.NamedTuple):
         information += curvature * np.outer(features, features)
         step = np.linalg.solve(information, cost * (positive - p) * features)
 
-        deviation = _clipped(score, _MAX_SCORE) - self.mean if score == score else 0.0
+        deviation = clipped(score, _MAX_SCORE) - self.mean if score == score else 0.0
         return Calibration(
             n=n,
             mean=self.mean + rate * deviation,
@@ -213,16 +213,12 @@ class Calibration(typing.NamedTuple):
     def _features(self, score: float) -> FloatArray:
         z = 0.0
         if self.variance and score == score:
-            z = (_clipped(score, _MAX_SCORE) - self.mean) / math.sqrt(self.variance)
-            z = _clipped(z, _MAX_DEVIATIONS)
+            z = (clipped(score, _MAX_SCORE) - self.mean) / math.sqrt(self.variance)
+            z = clipped(z, _MAX_DEVIATIONS)
         return np.array([1.0, z, z * abs(z)])
 
     def _log_odds(self, features: FloatArray) -> float:
-        return _clipped(float(self.coefficients @ features), _MAX_LOG_ODDS)
-
-
-def _clipped(value: float, bound: float) -> float:
-    return min(max(value, -bound), bound)
+        return clipped(float(self.coefficients @ features), _MAX_LOG_ODDS)
 
 
 class DecisionWrapper(ClassifierWrapper):
@@ -627,4 +623,4 @@ def _log_ratio(false_positive: float, false_negative: float) -> float:
         return _MAX_LOG_RATIO if false_negative else 0.0
     if not false_negative:
         return -_MAX_LOG_RATIO
-    return _clipped(math.log(false_negative) - math.log(false_positive), _MAX_LOG_RATIO)
+    return clipped(math.log(false_negative) - math.log(false_positive), _MAX_LOG_RATIO)

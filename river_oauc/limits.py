@@ -50,6 +50,19 @@ def to_float(number: typing.Any) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def clipped(value: float, bound: float) -> float:
+    """Return the value between -bound and bound that is closest.
+
+    Examples
+    --------
+    >>> from river_oauc.limits import clipped
+    >>> clipped(-5.0, 2.0)
+    -2.0
+
+    """
+    return min(max(value, -bound), bound)
+
+
 def divergence_error(what: str = "weights", limit: float = MAX_NORM) -> ValueError:
     """Return the error for a step after which the weights, or other sums, would be too large."""
     return ValueError(

@@ -95,10 +95,9 @@ def test_river_check(make: Factory, check: Callable[[base.Classifier], None]) ->
     check(make())
 
 
-@pytest.mark.parametrize("scaler", [preprocessing.MinMaxScaler, preprocessing.StandardScaler])
 @each_case
-def test_river_checks_behind_a_scaler(make: Factory, scaler: type[base.Transformer]) -> None:
-    checks.check_estimator(scaler() | make())
+def test_river_checks_behind_a_scaler(make: Factory) -> None:
+    checks.check_estimator(preprocessing.MinMaxScaler() | make())
 
 
 @each_class

@@ -11,7 +11,13 @@ import typing
 
 import numpy as np
 
-from river_oauc.limits import MAX_COEFFICIENT, MAX_NORM, MAX_SQUARED_NORM, divergence_error
+from river_oauc.limits import (
+    MAX_COEFFICIENT,
+    MAX_NORM,
+    MAX_SQUARED_NORM,
+    clipped,
+    divergence_error,
+)
 from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.first_order import FirstOrderRanker, Weights, after_step
 from river_oauc.state import State, StateReader
@@ -92,9 +98,9 @@ class SOLAMRanker(_SaddlePointRanker):
         average = w + gamma / (total_step or 1.0) * (self.iterate - w)
         self.iterate, self.a, self.b, self.alpha, self.kappa, self.total_step = (
             iterate,
-            _clip(a, bound),
-            _clip(b, bound),
-            _clip(alpha, 2.0 * bound),
+            clipped(a, bound),
+            clipped(b, bound),
+            clipped(alpha, 2.0 * bound),
             kappa,
             total_step,
         )
@@ -173,7 +179,3 @@ class SPAUCRanker(_SaddlePointRanker):
         weights, _ = after_step(w, -eta * weight, gradient)
         weights = weights / (1.0 + eta * self.l2)
         return weights, float(weights.dot(weights))
-
-
-def _clip(value: float, bound: float) -> float:
-    return min(max(value, -bound), bound)
