@@ -12,6 +12,7 @@ from river import ensemble, forest, imblearn, linear_model, optim, preprocessing
 from benchmarks.progressive import moa, vowpal
 from benchmarks.progressive.retrained import Retrained, is_installed
 from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
+from river_oauc.baselines import FTRLAUC
 from river_oauc.preprocessing import RecordEncoder
 
 __all__ = ["RECORD_MODELS", "STREAM_MODELS", "Model"]
@@ -20,6 +21,7 @@ _SCALERS: dict[str, Callable[[], Any]] = {
     "Standard": preprocessing.StandardScaler,
     "MinMax": preprocessing.MinMaxScaler,
     "MaxAbs": preprocessing.MaxAbsScaler,
+    "Norm": preprocessing.Normalizer,
 }
 _ENCODERS: dict[str, Callable[[], Any]] = {
     "RecordEncoder": RecordEncoder,
@@ -65,8 +67,8 @@ def _logistic(optimizer: Callable[[], Any], seed: int) -> Any:
     return linear_model.LogisticRegression(optimizer())
 
 
-def _linear(make: Callable[[int], Any]) -> Model:
-    return Model(make, scalers=("bare", *_SCALERS), for_wide=True)
+def _linear(make: Callable[[int], Any], *others: str) -> Model:
+    return Model(make, scalers=("bare", "Standard", "MinMax", "MaxAbs", *others), for_wide=True)
 
 
 def _vowpal_wabbit(options: str) -> Model:
@@ -112,6 +114,7 @@ STREAM_MODELS = {
             linear_model.LogisticRegression(), desired_dist={False: 0.5, True: 0.5}, seed=seed
         )
     ),
+    "FTRL-AUC": _linear(lambda seed: FTRLAUC(), "Norm"),
     # Bare because it only sees whether a feature is 0.
     "AdPredictor": Model(lambda seed: linear_model.AdPredictor(), for_wide=True),
     "VW (logistic)": _vowpal_wabbit("--loss_function logistic"),

@@ -27,9 +27,9 @@ __all__ = ["add_arguments", "run"]
 
 LEGEND = (
     "A figure is that of the best scaler, chosen afterwards for every stream and measure: "
-    "ˢ StandardScaler, ᵐ MinMaxScaler, ᵃ MaxAbsScaler, none without a letter. A cost is that of "
-    "the scaler with the best AUC. (to 1,000) means that the time was up after 1,000 examples: "
-    "such models are not ranked."
+    "ˢ StandardScaler, ᵐ MinMaxScaler, ᵃ MaxAbsScaler, ⁿ Normalizer, none without a letter. A cost "
+    "is that of the scaler with the best AUC. (to 1,000) means that the time was up after 1,000 "
+    "examples: such models are not ranked."
 )
 # Only models with cheap steps run on streams with thousands of features.
 WIDE = frozenset(name for name, facts in STREAMS.items() if facts.is_sparse)
