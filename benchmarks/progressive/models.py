@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from river import ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
+from river import compose, ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
 
 from benchmarks.progressive import moa, vowpal
 from benchmarks.progressive.retrained import Retrained, is_installed
@@ -17,11 +17,17 @@ from river_oauc.preprocessing import RecordEncoder
 
 __all__ = ["RECORD_MODELS", "STREAM_MODELS", "Model"]
 
+
+def _without_zeros(x: dict[Any, float]) -> dict[Any, float]:
+    return {name: value for name, value in x.items() if value}
+
+
 _SCALERS: dict[str, Callable[[], Any]] = {
     "Standard": preprocessing.StandardScaler,
     "MinMax": preprocessing.MinMaxScaler,
     "MaxAbs": preprocessing.MaxAbsScaler,
-    "Norm": preprocessing.Normalizer,
+    # `Normalizer` fails if all values are 0.
+    "Norm": lambda: compose.FuncTransformer(_without_zeros) | preprocessing.Normalizer(),
 }
 _ENCODERS: dict[str, Callable[[], Any]] = {
     "RecordEncoder": RecordEncoder,
