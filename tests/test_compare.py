@@ -377,7 +377,9 @@ def test_ctrl_c_shows_what_is_done(own: str, tmp_path: pathlib.Path) -> None:
     assert re.search(
         r"Interrupted: (SparseOAUCM after \d+ rows, )?own_models:Interrupted", said.out
     )
-    assert "; compared on the first 149\n" in said.out
+    # The other one has seen fewer if it is slow.
+    (compared,) = re.findall(r"; compared on the first (\d+)\n", said.out)
+    assert 0 < int(compared) <= 149
     assert {"a.json", "river-oauc-compare.png"} <= {path.name for path in tmp_path.iterdir()}
     said = call("compare", "Phishing", "--models", f"{own}:InterruptedAtOnce")
     assert said == (130, "", "river-oauc: interrupted\n")
