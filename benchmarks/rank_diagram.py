@@ -44,9 +44,14 @@ def draw_ranks(ranking: Ranking, title: str, theme: Theme = LIGHT) -> bytes:
     axes.set_ylim(bottom, 1.7)
 
     axes.plot([1, len(names)], [0, 0], color=theme.text, linewidth=1.2, clip_on=False)
+    # Numbers on every second place if there are too many for all.
+    every = 1 if len(names) <= 16 else 2
     for place in range(1, len(names) + 1):
         axes.plot([place, place], [0, 0.1], color=theme.text, linewidth=1.2)
-        axes.text(place, 0.18, str(place), ha="center", va="bottom", fontsize=9.5, color=theme.grey)
+        if place % every == 1 % every:
+            axes.text(
+                place, 0.18, str(place), ha="center", va="bottom", fontsize=9.5, color=theme.grey
+            )
     _draw_critical_difference(axes, ranking, len(names), theme)
     for number, bar in enumerate(bars):
         level = -0.25 - 0.3 * number
