@@ -38,7 +38,7 @@ WHOLE = [7, 7.0, np.int8(7), np.uint64(7), np.float64(7), decimal.Decimal(7), fr
 CATEGORIES = ["FR", "", "12.5", "2024-01-01", b"x", Colour.RED, uuid.UUID(int=5), np.str_("FR")]
 UNKNOWN = [
     None, math.nan, np.float32("nan"), decimal.Decimal("NaN"), pd.NA, pd.NaT,
-    np.datetime64("NaT"), np.timedelta64("NaT"),
+    np.datetime64("NaT"), np.timedelta64("NaT", "s"),
 ]  # fmt: skip
 REFUSED = [
     {"a": 1}, [1], (1, 2), {1}, frozenset([1]), np.ones(2), np.array(1.0), math.inf, -math.inf,

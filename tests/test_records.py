@@ -163,7 +163,7 @@ def test_remembered_rows_belong_to_one_index(monkeypatch: pytest.MonkeyPatch) ->
 
 UNKNOWN = [
     None, math.nan, np.float32("nan"), decimal.Decimal("NaN"), pd.NA, pd.NaT,
-    np.datetime64("NaT"), np.timedelta64("NaT"),
+    np.datetime64("NaT"), np.timedelta64("NaT", "s"),
 ]  # fmt: skip
 
 
