@@ -205,7 +205,7 @@ def assert_same_state(actual: Any, expected: Any, tolerance: float) -> None:
             np.testing.assert_allclose(actual[name], value, rtol=tolerance, atol=tolerance * scale)
 
 
-# In a few steps of ten thousand, none of them among these examples, the variance of the scores
+# In a few of a hundred thousand steps, none of them among these, the variance of the scores
 # cancels almost to 0, and two ways to compute the step agree to 1e-11 only.
 @compiled_only
 @both_losses
