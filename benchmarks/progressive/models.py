@@ -27,7 +27,9 @@ _SCALERS: dict[str, Callable[[], Any]] = {
     "MinMax": preprocessing.MinMaxScaler,
     "MaxAbs": preprocessing.MaxAbsScaler,
     # `Normalizer` fails if all values are 0.
-    "Norm": lambda: compose.FuncTransformer(_without_zeros) | preprocessing.Normalizer(),
+    "Norm": lambda: (
+        compose.FuncTransformer(_without_zeros) | preprocessing.Normalizer()  # type: ignore[no-untyped-call]
+    ),
 }
 _ENCODERS: dict[str, Callable[[], Any]] = {
     "RecordEncoder": RecordEncoder,
