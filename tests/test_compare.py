@@ -374,12 +374,13 @@ def test_ctrl_c_shows_what_is_done(own: str, tmp_path: pathlib.Path) -> None:
     models = ["SparseOAUCM", f"{own}:Interrupted"]
     said = call("compare", "Phishing", "--limit", "400", "--models", *models, "--output", "a.json")
     assert (said.code, said.error) == (130, "")
-    assert re.search(
-        r"Interrupted: (SparseOAUCM after \d+ rows, )?own_models:Interrupted", said.out
+    interrupted = re.search(
+        r"Interrupted: (?:SparseOAUCM after (\d+) rows, )?own_models:Interrupted", said.out
     )
-    # The other one has seen fewer if it is slow.
-    (compared,) = re.findall(r"; compared on the first (\d+)\n", said.out)
-    assert 0 < int(compared) <= 149
+    assert interrupted
+    # On a busy machine the other one has seen fewer rows.
+    n_rows = min(149, int(interrupted[1] or 149))
+    assert f"; compared on the first {n_rows}\n" in said.out
     assert {"a.json", "river-oauc-compare.png"} <= {path.name for path in tmp_path.iterdir()}
     said = call("compare", "Phishing", "--models", f"{own}:InterruptedAtOnce")
     assert said == (130, "", "river-oauc: interrupted\n")

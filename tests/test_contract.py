@@ -95,9 +95,16 @@ def test_river_check(make: Factory, check: Callable[[base.Classifier], None]) ->
     check(make())
 
 
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        preprocessing.MinMaxScaler,
+        pytest.param(preprocessing.StandardScaler, marks=pytest.mark.slow),
+    ],
+)
 @each_case
-def test_river_checks_behind_a_scaler(make: Factory) -> None:
-    checks.check_estimator(preprocessing.MinMaxScaler() | make())
+def test_river_checks_behind_a_scaler(make: Factory, scaler: type[base.Transformer]) -> None:
+    checks.check_estimator(scaler() | make())
 
 
 @each_class

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--grid-step",
         type=positive_int,
         metavar="N",
-        help="tune over every N-th power of 2 of the paper's grids (default: "
+        help="tune over every N-th power of 2 of the grids (default: "
         + ", ".join(f"{name} {make().grid_step}" for name, make in TABLES.items())
         + ")",
     )

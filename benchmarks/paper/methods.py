@@ -103,7 +103,7 @@ class Table:
     name
         `"linear"` or `"kernel"`.
     grid_step
-        1 for all powers of 2 of the paper's grids, 2 for every second one, and so on.
+        1 for all powers of 2 of the grids, 2 for every second one, and so on.
     methods
         The columns.
     reference
