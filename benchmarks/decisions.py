@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
 def _examples(name: str, limit: int) -> Sequence[Example]:
     if name.startswith("records/"):
         return read_set(name.removeprefix("records/"), limit)
-    return examples_of(name, 0, limit)
+    return examples_of(name, limit, 0)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         for model, name in cells:
             runs = []
             for seed in range(args.runs):
-                examples = examples_of(name, seed, args.limit)
+                examples = examples_of(name, args.limit, seed)
                 runs.append(held_out_aucs(_MODELS[model], examples, scaled=model in _SCALED))
                 bar.advance(task)
             aucs[model, name] = np.mean(runs, axis=0)

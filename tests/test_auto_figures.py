@@ -157,7 +157,7 @@ def test_a_fifth_of_the_values_missing(cls):
     ):
         losses = []
         for seed in range(3):
-            stream = examples_of(name, seed, 5_000)
+            stream = examples_of(name, 5_000, seed)
             rng = random.Random(seed)
             holes = [
                 ({k: None if rng.random() < 0.2 else v for k, v in x.items()}, y) for x, y in stream
@@ -183,7 +183,7 @@ def test_a_fifth_of_the_values_missing(cls):
 def test_rocauc_reads_what_is_there(cls, name):
     rocauc = metrics.ROCAUC()
     model, scores, labels = cls(), [], []
-    for x, y in examples_of(name, 0, 5_000):
+    for x, y in examples_of(name, 5_000, 0):
         prediction = model.predict_proba_one(x)
         rocauc.update(y, prediction)
         scores.append(prediction[True])

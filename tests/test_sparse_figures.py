@@ -34,7 +34,7 @@ def aucs(names):
     models = [(name, scaler) for name in names for scaler in MODELS[name].scalers]
     table = []
     for stream, limit in LIMITS.items():
-        examples = examples_of(stream, 0, limit or 10**9)
+        examples = examples_of(stream, limit or 10**9, 0)
         table.append(
             [outcome_of(MODELS[name].prepared(scaler, 0), examples).auc for name, scaler in models]
         )
@@ -80,7 +80,7 @@ def report(name, scores, labels):
 @pytest.mark.slow
 @pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
 def test_on_bank_the_share_of_positives_is_what_is_ranked():
-    examples = examples_of("bank", 0, 10**9)
+    examples = examples_of("bank", 10**9, 0)
     labels = np.array([y for _, y in examples])
     # A score that sees no feature: the share of positives among the last hundred.
     past = np.concatenate([[0], np.cumsum(labels)[:-1]])
@@ -102,7 +102,7 @@ def test_on_bank_the_share_of_positives_is_what_is_ranked():
 @pytest.mark.skipif("RIVER_OAUC_DATA" not in os.environ, reason="RIVER_OAUC_DATA is not set")
 @pytest.mark.skipif(not MODELS["VW (coin)"].is_installed, reason="vowpalwabbit is not installed")
 def test_on_w8a_the_top_is_ranked_worse_at_any_time():
-    examples = examples_of("w8a", 0, 10**9)
+    examples = examples_of("w8a", 10**9, 0)
     whole, windows = {}, {}
     for name in ("SparseOAUCM", "VW (coin)"):
         scores, labels, _ = follow(MODELS[name].prepared("bare", 0), examples)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import pathlib
 
 from rich.console import Console
 
+from benchmarks.examples import download_missing
 from benchmarks.paper.methods import TABLES
-from benchmarks.paper.protocol import PAPER_RUNS, Cell
+from benchmarks.paper.protocol import PAPER_RUNS, Cell, run_cell
 from benchmarks.paper.report import to_csv, to_markdown
 from benchmarks.paper.results import results_file
 from benchmarks.paper.summary import Summary, summarise
-from benchmarks.paper.workers import run_cells
+from benchmarks.workers import add_jobs_argument, run_cells
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
 from river_oauc.datasets import BENCHMARKS
@@ -25,8 +25,6 @@ __all__ = ["add_arguments", "run"]
 
 DEFAULT_OUT = pathlib.Path("river-oauc-tables")
 MAX_RUNS = 1_000
-# More processes would exhaust the machine and not be any faster.
-MAX_JOBS = 4 * (os.cpu_count() or 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,13 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"how many runs: five make a partition (default: {PAPER_RUNS}, as in the paper)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=functools.partial(positive_int, at_most=MAX_JOBS),
-        default=1,
-        metavar="N",
-        help="number of processes (default: 1)",
-    )
+    add_jobs_argument(parser)
     parser.add_argument(
         "--grid-step",
         type=positive_int,
@@ -89,10 +81,7 @@ def run(args: argparse.Namespace) -> int:
     if not next(path for path in (out, *out.parents) if path.exists()).is_dir():
         # It cannot be created: let the system say why before anything is downloaded.
         args.out.mkdir(parents=True)
-    for name in datasets:
-        # Now, before several processes try at once.
-        if not (dataset := BENCHMARKS[name]()).is_downloaded:
-            dataset.download()
+    download_missing(datasets)
     args.out.mkdir(parents=True, exist_ok=True)
 
     console = Console()
@@ -110,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
             # The time of a run grows with the set.
             sizes = {cell: BENCHMARKS[cell.dataset].facts.n_samples for cell in missing}
             task = progress.add_task("", total=sum(sizes.values()))
-            for cell, outcome in run_cells(table, missing, args.jobs):
+            run_of_table = functools.partial(run_cell, table)
+            for cell, outcome in run_cells(run_of_table, missing, args.jobs):
                 results.add(cell, outcome)
                 progress.advance(task, sizes[cell])
         summary = summarise(table, datasets, methods, args.runs, results.outcomes)

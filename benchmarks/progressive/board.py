@@ -47,8 +47,9 @@ class Board:
     def __exit__(self, *error: object) -> None:
         self._live.stop()
 
-    def show(self, name: str, outcomes: Mapping[Cell, Outcome]) -> None:
-        """Show the finished runs on a set."""
+    def advance(self, name: str, outcomes: Mapping[Cell, Outcome]) -> None:
+        """Advance the bar by one run, and show all finished runs on its set."""
+        self._bar.advance(self._task)
         table = Table("model", *_HEADINGS, "up to", title=name)
         own = [(cell, outcome) for cell, outcome in outcomes.items() if cell.stream == name]
         for cell, outcome in sorted(own, key=lambda item: -item[1].auc):
@@ -59,7 +60,3 @@ class Board:
                 f"{outcome.stopped_at or cell.examples:,}",
             )
         self._live.update(Group(table, self._bar))
-
-    def advance(self) -> None:
-        """Advance the bar by one run."""
-        self._bar.advance(self._task)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import itertools
-import operator
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.journal import Journal
 from benchmarks.progressive.board import Board
@@ -19,13 +16,24 @@ from benchmarks.progressive.models import Model
 from benchmarks.progressive.report import RANKED, ranks_text, rows, to_csv, to_markdown
 from benchmarks.progressive.summary import Group, means
 from benchmarks.progressive.validation import Cell, Outcome, outcome_of
+from benchmarks.workers import add_jobs_argument, run_cells
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, say
 from river_oauc.cli.models import Example
 from river_oauc.files import replace_file
 
-__all__ = ["Benchmark", "add_common_arguments", "chosen_models", "run_benchmark"]
+__all__ = [
+    "Benchmark",
+    "Reader",
+    "add_common_arguments",
+    "chosen_models",
+    "run_benchmark",
+    "run_model",
+]
+
+# Returns the first examples of a set, by name, number and seed.
+Reader = Callable[[str, int, int], Sequence[Example]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +50,8 @@ class Benchmark:
         Paragraphs below the title.
     n_examples
         Returns how many examples of a set to learn.
-    read
-        Returns the first examples of a set, by name, seed and number.
+    run_cell
+        Runs a cell for at most that many CPU seconds. It must be possible to pickle it.
 
     """
 
@@ -51,7 +59,7 @@ class Benchmark:
     heading: str
     notes: Sequence[str]
     n_examples: Callable[[str], int]
-    read: Callable[[str, int, int], Sequence[Example]]
+    run_cell: Callable[[float, Cell], Outcome]
 
 
 def add_common_arguments(
@@ -96,6 +104,7 @@ def add_common_arguments(
         metavar="N",
         help="shuffles of sets without order, and seeds of the models (default: 1)",
     )
+    add_jobs_argument(parser)
     out = pathlib.Path(f"river-oauc-{name}")
     parser.add_argument(
         "--out",
@@ -110,6 +119,19 @@ def chosen_models(names: Sequence[str] | None, models: Mapping[str, Model]) -> d
     """Return the models of these names; by default those that are installed."""
     chosen = {name: models[name] for name in known_names("model", names, models)}
     return {name: model for name, model in chosen.items() if names or model.is_installed}
+
+
+def run_model(models: Mapping[str, Model], read: Reader, max_seconds: float, cell: Cell) -> Outcome:
+    """Run a model on a set for at most that many CPU seconds."""
+    examples = _read_once(read, cell.stream, cell.examples, cell.seed)
+    # No variable for the model: it would stay in memory beside the next one.
+    return outcome_of(models[cell.model].prepared(cell.scaler, cell.seed), examples, max_seconds)
+
+
+@functools.lru_cache(maxsize=1)
+def _read_once(read: Reader, name: str, n_examples: int, seed: int) -> Sequence[Example]:
+    """Read a set once for all models: some take longer to read than to learn."""
+    return read(name, n_examples, seed)
 
 
 def run_benchmark(
@@ -143,10 +165,9 @@ def run_benchmark(
     if not cells:
         names = (name for group in groups for name in group.sets)
         raise UserError(f"none of these models runs on {', '.join(names)}")
-    models = {name: model for group in groups for name, model in group.models.items()}
     args.out.mkdir(parents=True, exist_ok=True)
     with Journal(args.out / f"{benchmark.name}.jsonl", Cell, Outcome) as results:
-        _run_missing(benchmark, models, cells, results, 60.0 * args.minutes)
+        _run_missing(benchmark, cells, results, 60.0 * args.minutes, args.jobs)
         outcomes = means(results.outcomes, cells)
     groups, together = (
         [dataclasses.replace(group, means=outcomes) for group in own if group.sets and group.models]
@@ -159,25 +180,19 @@ def run_benchmark(
 
 def _run_missing(
     benchmark: Benchmark,
-    models: Mapping[str, Model],
     cells: Sequence[Cell],
     results: Journal[Cell, Outcome],
     max_seconds: float,
+    jobs: int,
 ) -> None:
     missing = [cell for cell in cells if not _is_done(results.outcomes.get(cell), max_seconds)]
+    run = functools.partial(benchmark.run_cell, max_seconds)
     with Board(len(missing)) as board:
-        # Read each set once for all models: some take longer to read than to learn.
-        for (name, size, seed), own in itertools.groupby(missing, operator.itemgetter(0, 1, 2)):
-            examples = benchmark.read(name, seed, size)
-            for cell in own:
-                board.show(name, results.outcomes)
-                with threadpool_limits(1):
-                    # No variable for the model: it would stay in memory beside the next one.
-                    outcome = outcome_of(
-                        models[cell.model].prepared(cell.scaler, seed), examples, max_seconds
-                    )
-                results.add(cell, outcome)
-                board.advance()
+        for cell, outcome in run_cells(run, missing, jobs):
+            results.add(cell, outcome)
+            board.advance(cell.stream, results.outcomes)
+    # Release the last set.
+    _read_once.cache_clear()
 
 
 def _is_done(outcome: Outcome | None, max_seconds: float) -> bool:

@@ -9,13 +9,15 @@ from benchmarks.progressive.command import (
     add_common_arguments,
     chosen_models,
     run_benchmark,
+    run_model,
 )
 from benchmarks.progressive.models import RECORD_MODELS
 from benchmarks.progressive.summary import Group
+from benchmarks.progressive.validation import Cell, Outcome
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
 from river_oauc.cli.console.names import known_names
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "run_cell"]
 
 LIMIT = 20_000
 # They are not ranked: in the first 20,000 rows of kdd99_10 all positives come last, and sms_spam is
@@ -54,6 +56,11 @@ def run(args: argparse.Namespace) -> int:
         "Learners on raw records",
         NOTES,
         lambda name: SETS[name] if args.full else min(SETS[name], args.limit or LIMIT),
-        lambda name, seed, limit: read_set(name, limit, seed),
+        run_cell,
     )
     return run_benchmark(benchmark, [ranked, apart], args)
+
+
+def run_cell(max_seconds: float, cell: Cell) -> Outcome:
+    """Run a model for at most that many CPU seconds."""
+    return run_model(RECORD_MODELS, read_set, max_seconds, cell)

@@ -7,15 +7,17 @@ import functools
 
 from rich.console import Console
 
-from benchmarks.examples import examples_of
+from benchmarks.examples import download_missing, examples_of
 from benchmarks.progressive.command import (
     Benchmark,
     add_common_arguments,
     chosen_models,
     run_benchmark,
+    run_model,
 )
 from benchmarks.progressive.models import STREAM_MODELS
 from benchmarks.progressive.summary import Group
+from benchmarks.progressive.validation import Cell, Outcome
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import print_table
@@ -23,7 +25,7 @@ from river_oauc.datasets import BENCHMARKS
 from river_oauc.datasets.published import check_directory_variable
 from river_oauc.datasets.streams import STREAMS, RealStream
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "run_cell"]
 
 LEGEND = (
     "A figure is that of the best scaler, chosen afterwards for every stream and measure: "
@@ -69,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         known_names("stream", args.streams, [*STREAMS, *BENCHMARKS]) if args.streams else _present()
     )
     models = chosen_models(args.models, STREAM_MODELS)
+    download_missing(names)
     cheap = {name: model for name, model in models.items() if model.for_wide}
     few, title = (WIDE, "Wide streams") if args.full else (WIDE | LONG, "Long and wide streams")
     some = [name for name in names if name not in few]
@@ -81,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         "Learners on streams",
         [LEGEND],
         functools.partial(_n_examples, args),
-        examples_of,
+        run_cell,
     )
     return run_benchmark(benchmark, groups, args, together=both)
 
@@ -123,3 +126,8 @@ def _n_examples(args: argparse.Namespace, name: str) -> int:
     n_samples = (STREAMS[name] if name in STREAMS else BENCHMARKS[name].facts).n_samples
     limit = args.limit or (LONG_LIMIT if name in WIDE | LONG else LIMIT)
     return n_samples if args.full else min(n_samples, limit)
+
+
+def run_cell(max_seconds: float, cell: Cell) -> Outcome:
+    """Run a model for at most that many CPU seconds."""
+    return run_model(STREAM_MODELS, examples_of, max_seconds, cell)

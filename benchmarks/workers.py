@@ -1,26 +1,47 @@
-"""Runs of the protocol in one or several processes."""
+"""Runs of a benchmark in one or several processes."""
 
 from __future__ import annotations
 
+import argparse
+import functools
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+import typing
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks.paper.methods import Table
-from benchmarks.paper.protocol import Cell, Outcome, run_cell
 from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.terminal import positive_int
 
-__all__ = ["run_cells"]
+__all__ = ["add_jobs_argument", "run_cells"]
+
+# More processes would exhaust the machine and not be any faster.
+MAX_JOBS = 4 * (os.cpu_count() or 1)
+
+CellT = typing.TypeVar("CellT")
+OutcomeT = typing.TypeVar("OutcomeT")
 
 
-def run_cells(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Outcome]]:
+def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the argument for the number of processes."""
+    parser.add_argument(
+        "--jobs",
+        type=functools.partial(positive_int, at_most=MAX_JOBS),
+        default=1,
+        metavar="N",
+        help="number of processes (default: 1)",
+    )
+
+
+def run_cells(
+    run: Callable[[CellT], OutcomeT], cells: Sequence[CellT], jobs: int
+) -> Iterator[tuple[CellT, OutcomeT]]:
     """Run the cells and yield each with its outcome as it finishes.
 
     BLAS has one thread in each process: on matrices of this size more threads only wait for each
@@ -28,8 +49,8 @@ def run_cells(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[tuple[
 
     Parameters
     ----------
-    table
-        The table that the cells belong to.
+    run
+        Runs a cell. With several processes it must be possible to pickle it.
     cells
         The runs, started in this order.
     jobs
@@ -38,20 +59,19 @@ def run_cells(table: Table, cells: Sequence[Cell], jobs: int) -> Iterator[tuple[
     """
     jobs = min(jobs, len(cells))
     if jobs > 1:
-        yield from _run_in_processes(table, cells, jobs)
+        yield from _run_in_processes(run, cells, jobs)
     else:
-        with threadpool_limits(limits=1):
-            for cell in cells:
-                yield cell, run_cell(table, cell)
+        for cell in cells:
+            yield cell, _run_in_one_thread(run, cell)
 
 
 def _run_in_processes(
-    table: Table, cells: Sequence[Cell], jobs: int
-) -> Iterator[tuple[Cell, Outcome]]:
+    run: Callable[[CellT], OutcomeT], cells: Sequence[CellT], jobs: int
+) -> Iterator[tuple[CellT, OutcomeT]]:
     # Spawned, not forked: the threads of BLAS do not survive a fork.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _prepare)
     try:
-        futures = {pool.submit(run_cell, table, cell): cell for cell in cells}
+        futures = {pool.submit(_run_in_one_thread, run, cell): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -65,12 +85,17 @@ def _run_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
+def _run_in_one_thread(run: Callable[[CellT], OutcomeT], cell: CellT) -> OutcomeT:
+    # For each cell, because only libraries that have been loaded are limited.
+    with threadpool_limits(limits=1):
+        return run(cell)
+
+
 def _prepare() -> None:
     """Set up a worker process."""
     # The parent handles Ctrl-C and terminates its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    threadpool_limits(limits=1)
 
 
 def _end_with_parent() -> None:
