@@ -18,10 +18,10 @@ from benchmarks.paper.methods import TABLES
 from benchmarks.paper.protocol import Cell, Outcome
 from benchmarks.paper.report import to_csv, to_markdown
 from benchmarks.paper.reported import SOURCES, reported
-from benchmarks.paper.significance import holm, paired_tests
 from benchmarks.paper.summary import Summary, summarise
 from benchmarks.rank_diagram import draw_ranks
 from benchmarks.ranking import Ranking, rank
+from benchmarks.significance import holm, paired_tests
 from river_oauc.datasets import BENCHMARKS
 
 TABLE = TABLES["linear"]()

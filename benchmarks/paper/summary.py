@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from benchmarks.paper.methods import Setting, Table
 from benchmarks.paper.protocol import Cell, Outcome
 from benchmarks.paper.reported import Reported, reported
-from benchmarks.paper.significance import paired_tests
 from benchmarks.ranking import LEVEL, Ranking, rank
+from benchmarks.significance import paired_tests
 
 __all__ = ["Entry", "Summary", "describe", "summarise"]
 

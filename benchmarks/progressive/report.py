@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.markdown import markdown_table
 from benchmarks.progressive.summary import COSTS, MEASURES, Figure, Group
+from benchmarks.significance import paired_tests
 
 __all__ = ["RANKED", "ranks_text", "rows", "to_csv", "to_markdown"]
 
@@ -81,6 +82,9 @@ def comparison_text(group: Group, measure: str) -> str:
     """Say from which rivals our champion differs significantly in average rank."""
     ranking, champion = group.ranking(measure), group.champion
     assert champion is not None
+    complete = group.complete(measure)
+    tested = [champion, *(rival for rival in group.rivals if rival in complete)]
+    p_values = paired_tests({name: complete[name] for name in tested}, champion)
     rivals: dict[str, list[str]] = {
         "significantly better than": [],
         "not significantly different from": [],
@@ -96,11 +100,12 @@ def comparison_text(group: Group, measure: str) -> str:
             continue
         gap = ranking.ranks[rival] - ranking.ranks[champion]
         verdict = level if abs(gap) <= ranking.critical_difference else better if gap > 0 else worse
-        verdict.append(f"{rival} ({gap:+.2f}, {wins})")
+        verdict.append(f"{rival} ({gap:+.2f}, {wins}, p = {p_values[rival]:.2g})")
     lines = [
         f"{group.title}, {MEASURES[measure]}. In brackets are the average rank of the rival minus "
-        f"that of {champion}, of which {ranking.critical_difference:.2f} would be significant, and "
-        f"on how many sets {champion} is ahead. {champion} is",
+        f"that of {champion}, of which {ranking.critical_difference:.2f} is significant, on how "
+        f"many sets {champion} is ahead, and the p-value of Wilcoxon's signed-rank test with "
+        f"Holm's correction for all rivals. By average rank {champion} is",
         *(f"- {words} {', '.join(names)}" for words, names in rivals.items() if names),
     ]
     return "\n".join(lines)

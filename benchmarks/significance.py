@@ -1,4 +1,4 @@
-"""Paired significance tests over the runs."""
+"""Paired significance tests over runs or sets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy import stats
 __all__ = ["holm", "paired_tests"]
 
 
-def paired_tests(aucs: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
+def paired_tests(figures: Mapping[str, Sequence[float]], reference: str) -> dict[str, float]:
     """Test each method against a reference: Wilcoxon's signed-rank test with Holm's correction.
 
     Parameters
     ----------
-    aucs
-        The AUC of each run, the same runs in the same order for each method.
+    figures
+        A figure for each run or set, such as the AUC, in the same order for each method.
     reference
         The method to test the others against.
 
@@ -26,13 +26,13 @@ def paired_tests(aucs: Mapping[str, Sequence[float]], reference: str) -> dict[st
 
     Examples
     --------
-    >>> aucs = {"a": [0.8, 0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.5, 0.8, 0.5, 0.6, 0.5]}
-    >>> paired_tests(aucs, reference="a")
+    >>> figures = {"a": [0.8, 0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.5, 0.8, 0.5, 0.6, 0.5]}
+    >>> paired_tests(figures, reference="a")
     {'b': 0.03125}
 
     """
-    others = [method for method in aucs if method != reference]
-    p_values = [_wilcoxon(aucs[method], aucs[reference]) for method in others]
+    others = [method for method in figures if method != reference]
+    p_values = [_wilcoxon(figures[method], figures[reference]) for method in others]
     return dict(zip(others, holm(p_values), strict=True))
 
 
