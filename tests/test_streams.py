@@ -311,7 +311,7 @@ def test_a_rival_is_reported_behind_its_best_scaler(group):
     assert "| b | 70.0 | **75.0** |" in page
     assert "0.5 points above SparseOAUCM, Exact AUC.\n- b: LR (SGD) +5.0\n" in page
     assert "2 points above SparseOAUCM, Average precision.\n- a: LR (SGD) +30.0\n" in page
-    assert "- not significantly different from LR (SGD) (+0.00, ahead on 1 of 2, p = 1)" in page
+    assert "| LR (SGD) | 1.50 | not significantly better | 1 of 2 | 1 |" in page
     line = "a,LR (SGD),MinMax,62.0000,62.0000,62.0000,38.0000,50.0000,2.0000,1.0000,\n"
     assert line in to_csv([group])
 
@@ -328,8 +328,8 @@ def test_a_model_that_did_not_finish_is_not_ranked():
     assert table["mean"] == ["**80.0**", "70.0", "-"]
     assert table["rank"] == ["**1.00**", "2.00", "-"]
     page = to_markdown("Toys", [], [group], [group])
-    assert "- significantly better than ARF (+1.00, ahead on 30 of 30, p = 4.3e-08)\n" in page
-    assert "did not finish every set, HAT (ahead on 29 of 29 that it finished)\n" in page
+    assert "| ARF | 2.00 | significantly better | 30 of 30 | 4.3e-08 |\n" in page
+    assert "| HAT | - | - | 29 of 29 | - |\n" in page
     assert "Exact AUC.\n- none\n" in page
     assert "7,HAT,bare,99.0000,99.0000,99.0000,1.0000,50.0000,1.0000,1.0000,4100\n" in to_csv(
         [group]

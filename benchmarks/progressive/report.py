@@ -79,36 +79,33 @@ def ranks_text(group: Group, measure: str) -> str:
 
 
 def comparison_text(group: Group, measure: str) -> str:
-    """Say from which rivals our champion differs significantly in average rank."""
+    """Say from which rivals our champion differs significantly."""
     ranking, champion = group.ranking(measure), group.champion
     assert champion is not None
     complete = group.complete(measure)
     tested = [champion, *(rival for rival in group.rivals if rival in complete)]
     p_values = paired_tests({name: complete[name] for name in tested}, champion)
-    rivals: dict[str, list[str]] = {
-        "significantly better than": [],
-        "not significantly different from": [],
-        "significantly worse than": [],
-        "not ranked against those that did not finish every set,": [],
-    }
-    better, level, worse, unranked = rivals.values()
+    table = [["", "average rank", f"by average rank {champion} is", "is ahead on", "p"]]
     for rival in sorted(group.rivals, key=lambda name: ranking.ranks.get(name, math.inf)):
-        leads = list(group.leads(measure, rival).values())
-        wins = f"ahead on {sum(lead < 0.0 for lead in leads)} of {len(leads)}"
+        leads = group.leads(measure, rival).values()
+        wins = f"{sum(lead < 0.0 for lead in leads)} of {len(leads)}"
         if rival not in ranking.ranks:
-            unranked.append(f"{rival} ({wins} that it finished)")
+            table.append([rival, "-", "-", wins, "-"])
             continue
         gap = ranking.ranks[rival] - ranking.ranks[champion]
-        verdict = level if abs(gap) <= ranking.critical_difference else better if gap > 0 else worse
-        verdict.append(f"{rival} ({gap:+.2f}, {wins}, p = {p_values[rival]:.2g})")
-    lines = [
-        f"{group.title}, {MEASURES[measure]}. In brackets are the average rank of the rival minus "
-        f"that of {champion}, of which {ranking.critical_difference:.2f} is significant, on how "
-        f"many sets {champion} is ahead, and the p-value of Wilcoxon's signed-rank test with "
-        f"Holm's correction for all rivals. By average rank {champion} is",
-        *(f"- {words} {', '.join(names)}" for words, names in rivals.items() if names),
-    ]
-    return "\n".join(lines)
+        significance = "not " if abs(gap) <= ranking.critical_difference else ""
+        verdict = f"{significance}significantly {'better' if gap >= 0 else 'worse'}"
+        table.append(
+            [rival, f"{ranking.ranks[rival]:.2f}", verdict, wins, f"{p_values[rival]:.2g}"]
+        )
+    about = (
+        f"{group.title}, {MEASURES[measure]}: {champion}, whose average rank is "
+        f"{ranking.ranks[champion]:.2f}, and each rival. A difference of more than "
+        f"{ranking.critical_difference:.2f} is significant (Nemenyi). p: Wilcoxon's signed-rank "
+        "test of the pair, with Holm's correction for all rivals. A rival that did not finish "
+        "every set has no rank."
+    )
+    return f"{about}\n\n{markdown_table(table)}"
 
 
 def losses_text(group: Group, measure: str) -> str:
