@@ -400,10 +400,16 @@ def test_learners_of_other_packages_rank_a_plane(name):
     assert result.kilobytes > 0.0
 
 
-@pytest.mark.parametrize("name", ["LR (SGD)", "LR (AdaGrad)", "ARF"])
-def test_learners_behind_the_encoder_rank_a_plane(name):
-    model = RECORD_MODELS[name]
-    result = outcome_of(model.prepared(*model.scalers, 0), plane(600))
+@pytest.mark.parametrize(
+    ("name", "scaler"),
+    [
+        (name, scaler)
+        for name in ("LR (SGD)", "LR (AdaGrad)", "RUS (LR)", "ARF")
+        for scaler in RECORD_MODELS[name].scalers
+    ],
+)
+def test_prepared_learners_rank_a_plane(name, scaler):
+    result = outcome_of(RECORD_MODELS[name].prepared(scaler, 0), plane(600))
     assert result.auc_of_second_half > 85.0
 
 
@@ -462,7 +468,7 @@ def test_records_are_reported_like_streams(tmp_path, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert "critical difference" in output(*arguments, str(whole))
     lines = (whole / "records.jsonl").read_bytes().splitlines(keepends=True)
-    assert len(lines) == 9
+    assert len(lines) == 3 * (1 + 4 + 1)
     broken.mkdir()
     (broken / "records.jsonl").write_bytes(b"".join(lines[:4]) + lines[4][:-1])
     output(*arguments, str(broken))

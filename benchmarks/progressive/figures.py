@@ -36,7 +36,7 @@ def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
     )  # fmt: skip
     panels[-1].set_xlabel(
         "points of exact AUC behind the best of the models on that set; | is the mean.\n"
-        "Blue: ours, without scaler or settings. Others: with the best scaler for each set.",
+        "Blue: ours, bare, with default settings. Others: with the best preparation for each set.",
         fontsize=9.5, color=theme.grey, loc="left",
     )  # fmt: skip
     return to_png(figure)

@@ -13,7 +13,7 @@ from benchmarks.progressive import moa, vowpal
 from benchmarks.progressive.retrained import Retrained, is_installed
 from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
 from river_oauc.baselines import FTRLAUC
-from river_oauc.preprocessing import RecordEncoder
+from river_oauc.cli.preparations import LINEAR, PREPARATIONS, TREE
 
 __all__ = ["RECORD_MODELS", "STREAM_MODELS", "Model"]
 
@@ -31,10 +31,6 @@ _SCALERS: dict[str, Callable[[], Any]] = {
         compose.FuncTransformer(_without_zeros) | preprocessing.Normalizer()  # type: ignore[no-untyped-call]
     ),
 }
-_ENCODERS: dict[str, Callable[[], Any]] = {
-    "RecordEncoder": RecordEncoder,
-    "RecordEncoder, Standard": lambda: RecordEncoder() | preprocessing.StandardScaler(),
-}
 # The examples that windowed gradient boosting is trained on.
 _LAST = 5_000
 _SMALL_FORESTS = "-l (meta.AdaptiveRandomForest -s 10)"
@@ -49,7 +45,8 @@ class Model:
     make
         Creates an untrained model from a seed; deterministic models ignore it.
     scalers
-        The scalers or encoders that it is tried behind; "bare" is none. The tables report the best.
+        The scalers or preparations that it is tried behind; "bare" is none. The tables report the
+        best.
     ours
         Whether it comes from this package.
     for_wide
@@ -68,11 +65,17 @@ class Model:
     def prepared(self, scaler: str, seed: int) -> Any:
         """Create an untrained model behind one of its scalers."""
         model = self.make(seed)
-        return model if scaler == "bare" else (_SCALERS | _ENCODERS)[scaler]() | model
+        return model if scaler == "bare" else (_SCALERS | PREPARATIONS)[scaler]() | model
 
 
 def _logistic(optimizer: Callable[[], Any], seed: int) -> Any:
     return linear_model.LogisticRegression(optimizer())
+
+
+def _undersampled(seed: int) -> Any:
+    return imblearn.RandomUnderSampler(
+        linear_model.LogisticRegression(), desired_dist={False: 0.5, True: 0.5}, seed=seed
+    )
 
 
 def _linear(make: Callable[[int], Any], *others: str) -> Model:
@@ -117,11 +120,7 @@ STREAM_MODELS = {
     "LR (SGD)": _linear(functools.partial(_logistic, optim.SGD)),
     "LR (AdaGrad)": _linear(functools.partial(_logistic, optim.AdaGrad)),
     "LR (FTRL)": _linear(functools.partial(_logistic, optim.FTRLProximal)),
-    "RUS (LR)": _linear(
-        lambda seed: imblearn.RandomUnderSampler(
-            linear_model.LogisticRegression(), desired_dist={False: 0.5, True: 0.5}, seed=seed
-        )
-    ),
+    "RUS (LR)": _linear(_undersampled),
     "FTRL-AUC": _linear(lambda seed: FTRLAUC(), "Norm"),
     # Bare because it only sees whether a feature is 0.
     "AdPredictor": Model(lambda seed: linear_model.AdPredictor(), for_wide=True),
@@ -156,14 +155,9 @@ RECORD_MODELS = {
     "AutoOAUC": _AUTO,
     "OTAUC": Model(lambda seed: OTAUC(seed=seed), ours=True),
     "SparseOAUCM": _SPARSE,
-    "LR (SGD)": Model(
-        functools.partial(_logistic, optim.SGD), scalers=("RecordEncoder, Standard",)
-    ),
-    "LR (AdaGrad)": Model(
-        functools.partial(_logistic, optim.AdaGrad), scalers=("RecordEncoder, Standard",)
-    ),
-    "ARF": Model(
-        lambda seed: forest.ARFClassifier(n_models=10, seed=seed), scalers=("RecordEncoder",)
-    ),
+    "LR (SGD)": Model(functools.partial(_logistic, optim.SGD), scalers=LINEAR),
+    "LR (AdaGrad)": Model(functools.partial(_logistic, optim.AdaGrad), scalers=LINEAR),
+    "RUS (LR)": Model(_undersampled, scalers=LINEAR),
+    "ARF": Model(lambda seed: forest.ARFClassifier(n_models=10, seed=seed), scalers=TREE),
     **_RETRAINED,
 }

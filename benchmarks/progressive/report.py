@@ -16,7 +16,16 @@ __all__ = ["RANKED", "ranks_text", "rows", "to_csv", "to_markdown"]
 RANKED = ("auc", "average_precision")
 # Smaller leads of a rival are not listed.
 MARGINS = {"auc": 0.5, "average_precision": 2.0}
-_LETTERS = {"Standard": "ˢ", "MinMax": "ᵐ", "MaxAbs": "ᵃ", "Norm": "ⁿ"}
+_LETTERS = {
+    "Standard": "ˢ",
+    "MinMax": "ᵐ",
+    "MaxAbs": "ᵃ",
+    "Norm": "ⁿ",
+    "one-hot": "ᵒ",
+    "one-hot | StandardScaler": "ᵒˢ",
+    "RecordEncoder": "ʳ",
+    "RecordEncoder | StandardScaler": "ʳˢ",
+}
 
 
 def rows(group: Group, measure: str, bold: str = "") -> list[list[str]]:
