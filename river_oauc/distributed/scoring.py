@@ -31,7 +31,7 @@ def score(frame: dd.DataFrame, model: OnlineAUCClassifier | compose.Pipeline) ->
     ----------
     frame
         The features. Columns that the model does not know are ignored. Nulls are absent features;
-        to the Auto learners they are unknown values.
+        to `AutoOAUC`, `OTAUC` and `SparseOAUCM` they are unknown values.
     model
         A classifier of this package, or a pipeline of scalers and one of them.
 
