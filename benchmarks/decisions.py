@@ -65,7 +65,7 @@ _MISS_COSTS = (50.0, 10.0)
 # The budget is compared with the true top of windows of this size.
 _WINDOW = 5_000
 
-# Shares are those of the second half, if it has at least so many records and negatives.
+# Shares are those of the second half, if it has at least this many records or negatives.
 _MIN_RECORDS, _MIN_NEGATIVES = 10_000, 5_000
 
 
@@ -191,7 +191,8 @@ def outcome_of(scores: FloatArray, labels: BoolArray) -> Outcome:
     for miss in _MISS_COSTS:
         flags = _decisions(MinimumCost(Replay(scores), 1.0, miss), labels)
         cost = np.count_nonzero(flags & ~labels) + miss * np.count_nonzero(~flags & labels)
-        costs.append(cost / least_cost(scores, labels, miss))
+        least = least_cost(scores, labels, miss)
+        costs.append(cost / least if least else np.nan)
     return Outcome(share, precision, precision_of_top, false_positive_rate, *costs)
 
 

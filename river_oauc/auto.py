@@ -19,6 +19,12 @@ from river_oauc.rankers.sparse import SparseRanker
 from river_oauc.state import StateReader
 
 
+def _are_experts(experts: typing.Any) -> bool:
+    if isinstance(experts, str) or not isinstance(experts, Sequence):
+        return False
+    return bool(experts) and all(each in EXPERTS for each in experts)
+
+
 class AutoOAUC(ExplainingClassifier):
     """Online AUC maximisation with nothing to tune or to prepare.
 
@@ -125,7 +131,7 @@ class AutoOAUC(ExplainingClassifier):
         max_categories: int | None = None,
         seed: int | None = None,
     ) -> None:
-        if isinstance(experts, str) or not experts or not set(experts) <= set(EXPERTS):
+        if not _are_experts(experts):
             raise ValueError(f"experts must be some of {EXPERTS}, not {experts!r}")
         check_count("max_features", max_features)
         if max_categories is not None:

@@ -27,7 +27,7 @@ if typing.TYPE_CHECKING:
 
 
 # The format of states and pickles. It grows by one whenever older states can no longer be read.
-FORMAT = 2
+FORMAT = 3
 
 
 class OnlineAUCClassifier(base.MiniBatchClassifier):
@@ -273,12 +273,14 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
     def _check_mergeable(self, other: typing.Self) -> None:
         if other is self:
-            raise ValueError("a model cannot be merged with itself: that would count all twice")
+            raise ValueError(
+                "a model cannot be merged with itself: every example would count twice"
+            )
         mine, theirs = self._get_params(), other._get_params()
         for name in mine.keys() - {"seed"}:
             if mine[name] != theirs[name]:
                 raise ValueError(
-                    f"models with different {name} do not merge: "
+                    f"cannot merge models with different values of {name}: "
                     f"{getattr(self, name)!r} and {getattr(other, name)!r}"
                 )
 

@@ -7,7 +7,6 @@ import bisect
 import collections
 import math
 import numbers
-import random
 import typing
 from collections.abc import Iterator
 
@@ -17,10 +16,11 @@ from river import base
 from river_oauc.encoding.labels import parse_label
 from river_oauc.limits import clipped, short_repr, to_float
 from river_oauc.locks import new_lock
-from river_oauc.parameters import check_count, check_number, check_share
+from river_oauc.parameters import check_count, check_number, check_share, new_random
 from river_oauc.rankers.base import FloatArray
+from river_oauc.rankers.losses import sigmoid
 from river_oauc.scores import Features, score_of, sortable, unbounded_score
-from river_oauc.wrapper import ClassifierWrapper, weight_among
+from river_oauc.wrapper import ClassifierWrapper, importance_weight
 
 __all__ = ["AlertBudget", "FalsePositiveRate", "MinimumCost"]
 
@@ -76,7 +76,7 @@ class ScoreWindow:
 
     def __init__(self, size: int, seed: int | None) -> None:
         self.size = size
-        self._random = random.Random(seed)
+        self._random = new_random(seed)
         self._draw = self._random.random()
         # The scores in the order of arrival, and sorted.
         self._recent: collections.deque[float] = collections.deque(maxlen=size)
@@ -112,6 +112,12 @@ class ScoreWindow:
             # At the upper bound, everything is flagged.
             self._correction = clipped(correction, -math.log(rate))
             self._draw = self._random.random()
+
+    def resized(self, size: int) -> ScoreWindow:
+        """Return a copy that keeps another number of scores."""
+        window = ScoreWindow(size, None)
+        window.__setstate__({**self.__getstate__(), "size": size})
+        return window
 
     def __getstate__(self) -> dict[str, typing.Any]:
         with self._lock:
@@ -189,7 +195,7 @@ class Calibration(typing.NamedTuple):
         mean_ratio = self.log_cost_ratio + rate * (log_cost_ratio - self.log_cost_ratio)
 
         features = self._features(score)
-        p = 1.0 / (1.0 + math.exp(-self._log_odds(features) - mean_ratio))
+        p = sigmoid(self._log_odds(features) + mean_ratio)
         # The unit of cost is the geometric mean of both costs.
         cost = min(weight, _CALIBRATION_MEMORY) * math.exp(
             0.5 * mean_ratio if positive else -0.5 * mean_ratio
@@ -295,6 +301,14 @@ class RateWrapper(DecisionWrapper):
         self.window_size = window_size
         self.seed = seed
         self._window = ScoreWindow(window_size, seed)
+
+    def clone(
+        self, new_params: dict[str, typing.Any] | None = None, include_attributes: bool = False
+    ) -> typing.Self:
+        twin = super().clone(new_params, include_attributes)
+        if include_attributes:
+            twin._window = self._window.resized(twin.window_size)
+        return twin
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
@@ -422,7 +436,7 @@ class AlertBudget(RateWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        self._learn(x, y, not observed and weight_among(kwargs) > 0.0, kwargs)
+        self._learn(x, y, not observed and importance_weight(kwargs) > 0.0, kwargs)
 
 
 class FalsePositiveRate(RateWrapper):
@@ -490,7 +504,7 @@ class FalsePositiveRate(RateWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        self._learn(x, y, not parse_label(y) and weight_among(kwargs) > 0.0, kwargs)
+        self._learn(x, y, not parse_label(y) and importance_weight(kwargs) > 0.0, kwargs)
 
 
 class MinimumCost(DecisionWrapper):
@@ -587,7 +601,7 @@ class MinimumCost(DecisionWrapper):
             Further arguments of the model, such as the weight `w`.
 
         """
-        positive, weight = parse_label(y), weight_among(kwargs)
+        positive, weight = parse_label(y), importance_weight(kwargs)
         calibration = self._calibration
         if weight:
             log_cost_ratio = _log_ratio(*self._costs(x))

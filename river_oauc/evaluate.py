@@ -15,8 +15,9 @@ from river import base
 from river_oauc.encoding.labels import parse_label
 from river_oauc.feedback import AlertFeedback
 from river_oauc.metrics import exact_auc
-from river_oauc.parameters import check_choice, check_count, check_share
+from river_oauc.parameters import check_choice, check_count, check_share, new_random
 from river_oauc.scores import Features, last_step, score_of, sortable
+from river_oauc.wrapper import ClassifierWrapper
 
 __all__ = ["Period", "iter_reviews"]
 
@@ -171,7 +172,8 @@ def iter_reviews(
     if explored != 0:
         check_share("explored", explored)
     check_choice("learn_from", learn_from, _LEARN_FROM)
-    return _periods(dataset, model, period, delay, reviewed, explored, learn_from, seed)
+    rng = new_random(seed)
+    return _periods(dataset, model, period, delay, reviewed, explored, learn_from, rng)
 
 
 def _periods(
@@ -182,10 +184,9 @@ def _periods(
     reviewed: float,
     explored: float,
     learn_from: str,
-    seed: int | None,
+    rng: random.Random,
 ) -> Iterator[Period]:
-    rng = random.Random(seed)
-    review = {"reviewed": True} if isinstance(last_step(model), AlertFeedback) else {}
+    review = {"reviewed": True} if _takes_reviews(model) else {}
     waiting: collections.deque[_Record] = collections.deque()
     n_positives = n_found = 0
 
@@ -224,6 +225,14 @@ def _periods(
             n_found / n_positives if n_positives else None,
             _auc(records),
         )
+
+
+def _takes_reviews(model: base.Estimator) -> bool:
+    """Return whether `learn_one` has the argument `reviewed`; wrappers pass it on."""
+    model = last_step(model)
+    return isinstance(model, AlertFeedback) or (
+        isinstance(model, ClassifierWrapper) and _takes_reviews(model.model)
+    )
 
 
 def _to_review(

@@ -48,6 +48,8 @@ class ExplainingClassifier(OnlineAUCClassifier):
             Dictionaries of features.
 
         """
+        # First, because the records may come from a thread that learns this model.
+        records = list(records)
         with self._lock:
             ranker = self._numpy_ranker()
             return [self._explain(ranker, x) for x in records]

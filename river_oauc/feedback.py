@@ -11,7 +11,7 @@ from river_oauc.encoding.labels import parse_label
 from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.stack import Stack
 from river_oauc.scores import Features, unbounded_score
-from river_oauc.wrapper import ClassifierWrapper, weight_among
+from river_oauc.wrapper import ClassifierWrapper, importance_weight
 
 __all__ = ["AlertFeedback"]
 
@@ -130,9 +130,10 @@ class AlertFeedback(ClassifierWrapper):
         if not reviewed:
             self.model.learn_one(x, y, **kwargs)
             return
-        positive, weight = parse_label(y), weight_among(kwargs)
+        positive, weight = parse_label(y), importance_weight(kwargs)
         scores = np.array(self._scores(x))
-        # If the model refuses the record, nothing has changed here.
+        # If the model refuses the record, nothing has changed. If only its clone does, as it may
+        # where steps can diverge, the model has learned it.
         self.model.learn_one(x, y, **kwargs)
         self._review_model.learn_one(x, y, **kwargs)
         if weight:

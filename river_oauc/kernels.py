@@ -51,10 +51,16 @@ class Kernel(abc.ABC):
         return f"{type(self).__name__}({parameters})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        own, others = vars(self), vars(other)
+        # A parameter may be an array.
+        return (
+            type(self) is type(other)
+            and own.keys() == others.keys()
+            and all(np.array_equal(own[name], others[name]) for name in own)
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self), *vars(self).items()))
+        return hash((type(self), *vars(self)))
 
 
 class RBF(Kernel):

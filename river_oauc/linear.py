@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
+import numpy as np
 from river import base, optim
 
 from river_oauc.classifier import OnlineAUCClassifier
@@ -46,9 +47,15 @@ class LinearClassifier(OnlineAUCClassifier):
 
     @property
     def moments(self) -> dict[bool, Moments]:
-        """A copy of count, mean and covariance of the examples of each class."""
+        """Count, mean and covariance of the examples of each class.
+
+        This is a copy, with the features in the order of `weights`.
+        """
         with self._lock:
-            negative, positive = self._numpy_ranker().moments
+            n = len(self._encoder)
+            negative, positive = (
+                moments.reindexed(np.arange(n), n) for moments in self._numpy_ranker().moments
+            )
             return {False: negative, True: positive}
 
 

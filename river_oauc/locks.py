@@ -8,7 +8,9 @@ import weakref
 
 # Adding, discarding and copying are single operations of a set: they need no lock of their own.
 _locks: set[weakref.ref[threading.RLock]] = set()
+# The locks that are held during a fork. Two threads that fork do so one after the other.
 _held: list[threading.RLock] = []
+_forking = threading.Lock()
 
 
 def new_lock() -> threading.RLock:
@@ -19,6 +21,7 @@ def new_lock() -> threading.RLock:
 
 
 def _acquire_all() -> None:
+    _forking.acquire()
     locks = [lock for reference in tuple(_locks) if (lock := reference()) is not None]
     # In the order in which merging takes two of them, so that no two threads wait for each other.
     for lock in sorted(locks, key=id):
@@ -29,6 +32,7 @@ def _acquire_all() -> None:
 def _release_all() -> None:
     while _held:
         _held.pop().release()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -95,7 +95,7 @@ def save(
     path
         The file to write.
     notes
-        Plain data to keep beside the model.
+        Plain data to keep beside the model: a dict that JSON can hold.
 
     Examples
     --------
@@ -144,12 +144,14 @@ def read(path: Path) -> ModelFile:
 
 def to_bytes(model: OnlineAUCClassifier, notes: dict[str, typing.Any] | None = None) -> bytes:
     """Return the content of a model file."""
+    notes = notes or {}
+    _check_notes(notes)
     arrays: list[Array] = []
     header = {
         "format": FORMAT,
         "version": river_oauc.__version__,
         "class": type(model).__name__,
-        "notes": notes or {},
+        "notes": notes,
         "state": _to_json(model.__getstate__(), arrays),
         "arrays": [[array.dtype.name, list(array.shape)] for array in arrays],
     }
@@ -176,20 +178,36 @@ def from_bytes(content: bytes) -> ModelFile:
     end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
     try:
         header = json.loads(body[start:end])
-        number, version = header["format"], str(header["version"])
-        if number == FORMAT:
-            cls, notes = _CLASSES[header["class"]], dict(header["notes"])
-            state = _from_json(header["state"], _read_arrays(header["arrays"], body[end:]))
+        file_format, version = header["format"], str(header["version"])
     except _DAMAGE as error:
-        raise ValueError(f"the model file is damaged: {short_repr(error)}") from None
-    if number != FORMAT:
+        raise _damaged(error) from None
+    if file_format != FORMAT:
         raise ValueError(
-            f"the model file has format {short_repr(number)}, and this version of river-oauc reads "
-            f"format {FORMAT}: it was written by version {short_repr(version)}"
+            f"the model file has format {short_repr(file_format)}, and this version of river-oauc "
+            f"reads format {FORMAT}: it was written by version {short_repr(version)}"
         )
+    try:
+        cls, notes = _CLASSES[header["class"]], dict(header["notes"])
+        state = _from_json(header["state"], _read_arrays(header["arrays"], body[end:]))
+    except _DAMAGE as error:
+        raise _damaged(error) from None
     model = cls.__new__(cls)
     model.__setstate__(state)
     return ModelFile(model, notes, version)
+
+
+def _damaged(error: Exception) -> ValueError:
+    return ValueError(f"the model file is damaged: {short_repr(error)}")
+
+
+def _check_notes(notes: typing.Any) -> None:
+    """Raise a ValueError unless the notes come back from JSON as they are."""
+    try:
+        is_plain = type(notes) is dict and json.loads(json.dumps(notes)) == notes
+    except (TypeError, ValueError, RecursionError):
+        is_plain = False
+    if not is_plain:
+        raise ValueError(f"notes are {short_repr(notes)}: they must be a dict that JSON can hold")
 
 
 def _read_arrays(descriptions: typing.Any, content: bytes) -> list[Array]:

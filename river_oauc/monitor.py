@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from river_oauc.encoding.labels import parse_label
-from river_oauc.limits import short_repr
+from river_oauc.limits import short_repr, to_float
 from river_oauc.locks import new_lock
 from river_oauc.metrics import average_precision, exact_auc
 from river_oauc.parameters import check_count
@@ -424,17 +424,17 @@ def _parse_prediction(y_pred: Prediction) -> float:
         for label in y_pred:
             parse_label(label)
         probability = y_pred.get(True, 0.0)
-        if not isinstance(probability, numbers.Real) or not 0.0 <= float(probability) <= 1.0:
+        if not isinstance(probability, numbers.Real) or not 0.0 <= to_float(probability) <= 1.0:
             raise ValueError(
                 f"the probability is {short_repr(probability)}: it must be a number from 0 to 1"
             )
         return float(probability)
-    if not isinstance(y_pred, numbers.Real) or math.isnan(y_pred):
+    if not isinstance(y_pred, numbers.Real) or math.isnan(to_float(y_pred)):
         raise ValueError(
             f"the prediction is {short_repr(y_pred)}: it must be a score, which is a number other "
             "than NaN, or the dict of predict_proba_one"
         )
-    return float(y_pred)
+    return to_float(y_pred)
 
 
 def _parse_alert(alert: bool | None) -> float:

@@ -18,7 +18,7 @@ if typing.TYPE_CHECKING:
 
 # Colours of Okabe and Ito that stand out from white and from black, for people who see fewer
 # colours as well. Dashes tell the lines apart without colours.
-_LOOKS = (("#0072B2", "solid"), ("#D55E00", (0, (5, 1.5))), ("#009E73", (0, (1.5, 1.2))))
+_LINE_STYLES = (("#0072B2", "solid"), ("#D55E00", (0, (5, 1.5))), ("#009E73", (0, (1.5, 1.2))))
 _GREY = "#888888"
 
 # The panels over time, and the names of their lines.
@@ -79,8 +79,8 @@ def draw(
 def _draw_history(
     axes: Axes, panel: str, columns: dict[str, FloatArray], drifts: Sequence[int]
 ) -> None:
-    _dress(axes, panel)
-    for (name, label), (color, dashes) in zip(_PANELS[panel].items(), _LOOKS, strict=False):
+    _style_axes(axes, panel)
+    for (name, label), (color, dashes) in zip(_PANELS[panel].items(), _LINE_STYLES, strict=False):
         values = columns[name]
         if not np.isnan(values).all():
             label = f"{label} {values[-1]:.1%}"
@@ -101,13 +101,13 @@ def _draw_reliability(axes: Axes, bins: Sequence[ReliabilityBin]) -> None:
     n, predicted, observed = np.array(bins).T
     # If the probabilities are right, about 95 % of the bars meet the diagonal.
     margin = 1.96 * np.sqrt(predicted * (1.0 - predicted) / n)
-    _dress(axes, "Calibration")
+    _style_axes(axes, "Calibration")
     shares = np.concatenate((predicted, observed))
     _use_logarithms(axes, "x", shares)
     _use_logarithms(axes, "y", shares)
     axes.plot(axes.get_xlim(), axes.get_xlim(), color=_GREY, linewidth=1)
     axes.errorbar(
-        predicted, observed, margin, color=_LOOKS[0][0], fmt="o", markersize=5, elinewidth=1
+        predicted, observed, margin, color=_LINE_STYLES[0][0], fmt="o", markersize=5, elinewidth=1
     )
     axes.set(xlabel="predicted probability", ylabel="share of positives", box_aspect=1, anchor="N")
 
@@ -134,7 +134,7 @@ def _use_logarithms(axes: Axes, axis: typing.Literal["x", "y"], shares: FloatArr
     ticks.set_major_formatter(lambda share, _: f"{100 * share:g}%")
 
 
-def _dress(axes: Axes, title: str) -> None:
+def _style_axes(axes: Axes, title: str) -> None:
     from matplotlib.ticker import PercentFormatter
 
     axes.set_title(title, loc="left", fontweight="bold", fontsize="medium")

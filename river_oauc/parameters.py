@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import random
 import sys
 import typing
 from collections.abc import Sequence
@@ -25,10 +26,14 @@ def check_number(name: str, value: typing.Any, *, zero_allowed: bool = False) ->
     raise ValueError(f"{name} is {short_repr(value)}: it must be a finite number, {bound}")
 
 
-def check_share(name: str, value: typing.Any) -> None:
-    """Raise a ValueError unless a parameter is a number between 0 and 1, both excluded."""
-    if not isinstance(value, numbers.Real) or not 0 < to_float(value) < 1:
-        raise ValueError(f"{name} is {short_repr(value)}: it must be a number above 0 and below 1")
+def check_share(name: str, value: typing.Any, *, one_allowed: bool = False) -> None:
+    """Raise a ValueError unless a parameter is a number above 0 and below 1, or 1 where allowed."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        share = to_float(value)
+        if 0 < share < 1 or (one_allowed and share == 1):
+            return
+    bound = "at most" if one_allowed else "below"
+    raise ValueError(f"{name} is {short_repr(value)}: it must be a number above 0 and {bound} 1")
 
 
 def check_count(name: str, value: typing.Any) -> None:
@@ -45,6 +50,13 @@ def check_choice(name: str, value: typing.Any, choices: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} is {short_repr(value)}: it must be one of {allowed}")
+
+
+def new_random(seed: int | None) -> random.Random:
+    """Return a random generator, or raise a ValueError unless the seed is an integer or None."""
+    if seed is not None and (not isinstance(seed, numbers.Integral) or isinstance(seed, bool)):
+        raise ValueError(f"seed is {short_repr(seed)}: it must be an integer or None")
+    return random.Random(None if seed is None else int(seed))
 
 
 def check_step(l2: float, lr: LearningRate) -> None:

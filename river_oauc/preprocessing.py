@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from river import base
 
@@ -102,11 +102,11 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
         positive, weight = parse_label(y), parse_weight(w)
         with self._lock:
             vectorizer = self._vectorizer
+            # A copy: another thread may change the record meanwhile.
+            x = dict(x) if isinstance(x, Mapping) else x
             # A ValueError is raised if a value is refused.
             array = vectorizer.encode(x)
             if weight:
-                # A copy: another thread may change the record meanwhile.
-                x = dict(x)
                 if array is None:
                     vectorizer.extend(vectorizer.names_in(x))
                 vectorizer.learn(x, positive, weight)

@@ -67,6 +67,6 @@ class ClassifierWrapper(base.Wrapper[base.Classifier], base.Classifier):
         return twin
 
 
-def weight_among(kwargs: dict[str, typing.Any]) -> float:
+def importance_weight(kwargs: dict[str, typing.Any]) -> float:
     """Return the importance weight among the arguments of `learn_one`."""
     return parse_weight(kwargs["w"]) if "w" in kwargs else 1.0

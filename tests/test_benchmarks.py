@@ -201,6 +201,12 @@ def test_the_top_of_windows() -> None:
     assert np.flatnonzero(top_of_windows(scores, 0.25, 8)).tolist() == [4, 5]
 
 
+def test_a_perfect_threshold_has_no_relative_cost() -> None:
+    scores = np.linspace(0.0, 1.0, 400)
+    assert np.isnan(outcome_of(scores, scores > 0.5)[-2:]).all()
+    assert np.isnan(outcome_of(scores, scores > 2.0)[-2:]).all()
+
+
 def test_the_least_cost() -> None:
     scores, labels = np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False])
     assert least_cost(scores, labels, 10.0) == 1.0

@@ -138,7 +138,7 @@ def test_one_half_balances_the_errors_of_the_classes(n_positive):
 def scores_of(scores):
     statistics = ClassScores()
     for score in scores:
-        statistics = statistics.updated(score)
+        statistics = statistics.updated(score, weight=2.0)
     return statistics
 
 
@@ -147,7 +147,7 @@ def test_statistics_of_few_scores_and_of_two_parts_are_exact(n):
     scores = np.random.default_rng(n).normal(3.0, 2.0, size=60)
     merged = scores_of(scores[:n]).merged(scores_of(scores[n:]))
     for statistics in (scores_of(scores), merged):
-        assert statistics == pytest.approx((60, scores.mean(), scores.var()), rel=1e-12)
+        assert statistics == pytest.approx((60, 120.0, scores.mean(), scores.var()), rel=1e-12)
 
 
 def test_the_spread_of_few_scores_is_their_mean_squared_deviation():

@@ -567,3 +567,13 @@ def test_probabilities_do_when_there_is_no_score() -> None:
     # Flagging everything would cost 1 for each negative.
     negatives = metric[False][False] + metric[False][True]
     assert metric[False][True] + 10.0 * metric[True][False] < 0.7 * negatives
+
+
+def test_a_clone_keeps_the_latest_scores_of_a_smaller_window() -> None:
+    model = AlertBudget(Given(), rate=0.1, window_size=100, seed=1)
+    for score in range(50):
+        model.observe_one({"score": float(score)})
+    twin = model.clone({"window_size": 10}, include_attributes=True)
+    assert twin._window.size == twin.window_size == 10
+    assert twin._window._sorted == [float(score) for score in range(40, 50)]
+    assert model._window.size == 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import inspect
 import math
 import pickle
 import random
@@ -41,7 +42,7 @@ from classifiers import (
 from conftest import Backend
 from river import linear_model, optim, preprocessing
 
-from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OLUBAUC, OTAUC, PAI, AutoOAUC
+from river_oauc import KOIL, OAM, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, OTAUC, PAI, AutoOAUC
 from river_oauc.classifier import OnlineAUCClassifier
 
 
@@ -633,6 +634,12 @@ def test_a_refused_row_says_what_has_been_learned() -> None:
         (OKAUCM, {"kernel": 0.5}, "kernel is 0.5: it must be a Kernel"),
         (OKAUCM, {"budget": (1, 2, 3)}, r"budget is \(1, 2, 3\)"),
         (OKAUCM, {"policy": "lifo"}, "policy is 'lifo'"),
+        (OAM, {"seed": 1.5}, "seed is 1.5: it must be an integer or None"),
+        (OKAUCS, {"seed": "x"}, "seed is 'x': it must be an integer or None"),
+        (AutoOAUC, {"experts": 5}, "experts must be some of"),
+        (AutoOAUC, {"experts": "trees"}, "experts must be some of"),
+        (AutoOAUC, {"experts": [["trees"]]}, "experts must be some of"),
+        (AutoOAUC, {"experts": iter(["trees"])}, "experts must be some of"),
         (KOIL, {"k": 0}, "k is 0: it must be a whole number from 1 to sys.maxsize"),
         (KOIL, {"k": sys.maxsize + 1}, "k is 9223372036854775808"),
         (OAUCM, {"l2": 10**400}, r"l2 is 10+\.\.\.0+: it must be a finite number"),
@@ -644,6 +651,25 @@ def test_bad_parameters_are_refused(cls: Any, parameters: dict[str, Any], messag
     model = learn(cls(), STREAM)
     if parameters.keys() <= model._mutable_attributes:
         assert_refused(model, message, model.mutate, parameters)
+
+
+@each_class
+def test_a_seed_may_be_any_integer(cls: type[OnlineAUCClassifier]) -> None:
+    if "seed" in inspect.signature(cls).parameters:
+        models = [learn(cls(seed=seed), STREAM) for seed in (1, np.int64(1))]
+        assert scores(models[0]) == scores(models[1])
+
+
+@each_class
+def test_an_empirical_prior_counts_importance_weights(cls: type[OnlineAUCClassifier]) -> None:
+    """With nine times the weight, negatives are as frequent as with nine of them."""
+    model, predicted = cls(prior="empirical"), []
+    rng = random.Random(1)
+    for i in range(400):
+        x, y = {"a": rng.random(), "b": rng.random()}, i % 2 == 0
+        predicted.append(model.predict_proba_one(x)[True])
+        model.learn_one(x, y, 1.0 if y else 9.0)
+    assert np.mean(predicted[200:]) == pytest.approx(0.1, abs=0.06)
 
 
 def test_a_scheduler_may_be_mutated() -> None:

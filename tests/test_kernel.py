@@ -27,7 +27,7 @@ from river_oauc.metrics import ExactROCAUC
 from river_oauc.rankers.base import share_of_other
 from river_oauc.rankers.score_statistics import ScoreStatistics
 from river_oauc.rankers.support import SupportSet
-from river_oauc.rankers.support_vectors import SupportVectors, find_heir, largest
+from river_oauc.rankers.support_vectors import SupportVectors, largest, projection_target
 from river_oauc.rankers.width import choose_kernel
 from river_oauc.state import StateReader
 
@@ -121,13 +121,13 @@ class Plain:
             if self.policy == "reservoir":
                 rank = min(self.rng.randrange(self.n_learned[positive]), self.budget[positive])
             removed = own.pop(rank)
-            self.pass_on(removed, own)
+            self.add_to_target(removed, own)
         if removed is None or removed.x is not x:
             self.n_stored += 1
             if self.gamma is not None:
                 self.choose_width()
 
-    def pass_on(self, removed: Stored, own: list[Stored]) -> None:
+    def add_to_target(self, removed: Stored, own: list[Stored]) -> None:
         def suitability(v: Stored) -> float:
             similarity, norm = self.kernel(v.x, removed.x), self.kernel(v.x, v.x)
             if not self.projects:
@@ -438,7 +438,7 @@ def test_the_largest_values_are_the_first_of_a_stable_sort(drawn, data):
     k = data.draw(st.integers(1, len(exact)))
     expected = sorted(range(len(exact)), key=lambda i: -exact[i])
     assert sorted(largest(rounded, k)) == sorted(expected[:k])
-    assert find_heir(rounded, np.ones(len(exact)), projects=False) == (expected[0], 1.0)
+    assert projection_target(rounded, np.ones(len(exact)), projects=False) == (expected[0], 1.0)
 
 
 @pytest.mark.parametrize(("n", "budget"), [(6, 3), (5, 1)])
@@ -545,7 +545,7 @@ def test_a_merged_model_keeps_to_its_budget_and_passes_coefficients_on(cls, poli
             assert all(x in kept for x in itertools.chain(*newest))
         assert len(removed) == 5
         for one in removed:
-            plain.pass_on(one, list(own.values()))
+            plain.add_to_target(one, list(own.values()))
         np.testing.assert_allclose(
             merged.coefficients[merged.slots(positive)], [v.alpha for v in own.values()], atol=1e-12
         )
@@ -576,11 +576,12 @@ def test_score_statistics_are_fading_averages_in_units_of_the_recent_scores(n):
     rng = np.random.default_rng(n)
     positive = rng.random(n) < 0.4
     positive[:2] = True, False
+    importance = rng.uniform(0.5, 2.0, n)
     # The scores grow a hundredfold on the way.
     scores = (rng.normal(size=n) + positive) * np.geomspace(1.0, 100.0, n)
     statistics = ScoreStatistics()
-    for score, label in zip(scores.tolist(), positive.tolist(), strict=True):
-        statistics = statistics.updated(score, label)
+    for example in zip(scores.tolist(), positive.tolist(), importance.tolist(), strict=True):
+        statistics = statistics.updated(*example)
     units = [math.sqrt(fading_weights(t, 30) @ scores[:t] ** 2) for t in range(1, n + 1)]
     means, variances = [], []
     for label in (False, True):
@@ -594,7 +595,7 @@ def test_score_statistics_are_fading_averages_in_units_of_the_recent_scores(n):
     assert [each.variance for each in statistics.classes] == pytest.approx(variances, abs=1e-12)
     middle = units[-1] * sum(means) / 2 + 7.0
     assert statistics.logit(middle, 7.0, empirical=False) == pytest.approx(0.0, abs=1e-9)
-    odds = np.sum(positive) / np.sum(~positive)
+    odds = np.sum(importance[positive]) / np.sum(importance[~positive])
     assert statistics.logit(middle, 7.0, empirical=True) == pytest.approx(math.log(odds))
 
 
@@ -606,7 +607,7 @@ def test_probabilities_are_those_of_scores_relative_to_the_stored_ones_of_their_
         logit = statistics.logit(score, level, empirical=False)
         # Beyond 8 logits the probability grows more slowly.
         assert math.log(p / (1 - p)) == pytest.approx(logit, rel=1e-6, abs=1e-6) or abs(logit) > 8
-        statistics = statistics.updated(score - level, y)
+        statistics = statistics.updated(score - level, y, w)
         support = learn(model, [(x, y, w)]).support
         scores = support.gram @ support.coefficients
         level = np.mean(

@@ -126,6 +126,25 @@ def test_kernels_are_equal_if_their_type_and_parameters_are():
     assert len({*DISTINCT, *copy.deepcopy(DISTINCT)}) == len(DISTINCT)
 
 
+class Relevance(Kernel):
+    """A Gaussian kernel with a width per feature."""
+
+    def __init__(self, gammas: list[float]) -> None:
+        self.gammas = np.array(gammas)
+
+    def __call__(self, x: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return np.exp(-((vectors - x) ** 2) @ self.gammas)
+
+
+def test_kernels_with_array_parameters_are_compared_by_value():
+    assert Relevance([1.0, 2.0]) == Relevance([1.0, 2.0]) != Relevance([1.0, 3.0])
+    assert hash(Relevance([1.0, 2.0])) == hash(Relevance([1.0, 2.0]))
+    models = [OKAUCM(kernel=Relevance([1.0, 2.0]), budget=5) for _ in range(2)]
+    for i in range(20):
+        models[i % 2].learn_one({"a": i % 3, "b": i % 5}, i % 4 < 2)
+    assert sum((models[0] + models[1]).support.n) == 10
+
+
 class Matches(Kernel):
     """Return numbers of equal features, of some type."""
 

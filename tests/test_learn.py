@@ -496,3 +496,20 @@ def test_long_files_take_constant_memory_and_at_most_twice_the_time_of_the_api()
     assert process.returncode == 0
     assert max(rss for _, rss in sizes) < early + 50e6
     assert rate > 0.5 * rate_of_api
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_a_refused_row_takes_one_line(command: str) -> None:
+    output("learn", write_csv(payments(20)), *LEARN)
+    pathlib.Path("bad.jsonl").write_text('{"amount": 1.5}\n{"amount": [1, 2]}\n')
+    reasons = ["--reasons", "2"] if command == "score" else []
+    said = call(command, "m.oauc", "bad.jsonl", *reasons)
+    assert said.code == 2
+    (line,) = said.error.splitlines()
+    assert "feature 'amount' is [1, 2]" in line
+    assert ("line 2" in line) == (command == "score")
+
+
+def test_a_model_that_cannot_be_written_is_refused_at_once() -> None:
+    message = refusal("learn", "no.csv", "--target", "fraud", "--model", "nowhere/m.oauc")
+    assert message == "nowhere/m.oauc: the model cannot be written there"

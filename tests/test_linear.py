@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 import itertools
 import math
 from collections.abc import Callable
@@ -380,6 +381,31 @@ def test_oaucs_makes_up_for_missed_steps_on_average():
     in_one_pass = weights_of(learn(OAUCS(lr=2**-11), x, y), p)
     average = (weights_of(one, p) + weights_of(other, p)) / 2
     assert np.linalg.norm(w - in_one_pass) < 0.5 * np.linalg.norm(average - in_one_pass)
+
+
+@pytest.mark.parametrize("kind", [np.float32, fractions.Fraction])
+def test_any_number_is_a_constant_step(kind):
+    x, y = gaussian_stream(400, 3, 0.5, seed=11)
+    weights = []
+    for lr in (2**-8, kind(2**-8)):
+        parts = (learn(OAUCS(lr=lr), x[::2], y[::2]), learn(OAUCS(lr=lr), x[1::2], y[1::2]))
+        weights.append(weights_of(parts[0] + parts[1], 3))
+    np.testing.assert_array_equal(*weights)
+
+
+@both_learners
+def test_moments_are_in_the_order_of_the_weights(cls):
+    model, rng = cls(), np.random.default_rng(1)
+    rows = rng.normal(size=(60, 18))
+    for i, row in enumerate(rows.tolist()):
+        # The features come one after the other, and are 0 before.
+        model.learn_one({f"x{j}": value for j, value in enumerate(row[: 1 + i])}, i % 2 == 0)
+    seen = np.where(np.arange(18) <= np.arange(60)[:, np.newaxis], rows, 0.0)
+    assert list(model.weights) == [f"x{j}" for j in range(18)]
+    for label, own in ((True, seen[::2]), (False, seen[1::2])):
+        np.testing.assert_allclose(model.moments[label].mean, own.mean(axis=0), atol=1e-12)
+        expected = np.cov(own.T, bias=True)
+        np.testing.assert_allclose(model.moments[label].covariance, expected, atol=1e-12)
 
 
 @both_learners

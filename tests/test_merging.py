@@ -128,7 +128,7 @@ def test_different_parameters_do_not_merge(cls: type[OnlineAUCClassifier]) -> No
     model = learn(make_case(cls), stream(30))
     before = pickle.dumps(model)
     for other, message in (
-        (make_case(cls, prior="empirical"), "different prior do not merge: 'balanced' and 'emp"),
+        (make_case(cls, prior="empirical"), "different values of prior: 'balanced' and 'emp"),
         (model, "with itself"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -151,7 +151,7 @@ def test_too_many_features_together_are_refused(cls: Any) -> None:
 def test_equal_kernels_and_different_seeds_merge() -> None:
     one = OKAUCM(RBF(0.5), policy="reservoir", seed=1)
     one += OKAUCM(RBF(0.5), policy="reservoir", seed=2)
-    with pytest.raises(ValueError, match="different kernel"):
+    with pytest.raises(ValueError, match="different values of kernel"):
         one += OKAUCM(RBF(0.25), policy="reservoir", seed=1)
 
 

@@ -271,16 +271,16 @@ def test_bad_input_leaves_no_trace(method, score, w, message):
     assert pickle.dumps(metric) == before
 
 
-@pytest.mark.parametrize("k", [0, -3, 2.0, 0.01, "5", None])
+@pytest.mark.parametrize("k", [0, -3, 2.0, 0.01, "5", None, True])
 def test_k_must_be_a_positive_integer(k):
     for call in (PrecisionAtK, RecallAtK, lambda k: precision_at_k([1.0], [0.0], k)):
-        with pytest.raises(ValueError, match="k must be an integer of at least 1, but it is"):
+        with pytest.raises(ValueError, match=r"k is .*: it must be a whole number from 1"):
             call(k)
 
 
-@pytest.mark.parametrize("max_fpr", [0.0, -0.1, 1.1, math.nan])
+@pytest.mark.parametrize("max_fpr", [0.0, -0.1, 1.1, math.nan, "0.1", True])
 def test_max_fpr_must_be_a_rate(max_fpr):
-    with pytest.raises(ValueError, match="max_fpr must be above 0 and at most 1, but it is"):
+    with pytest.raises(ValueError, match="max_fpr is .*: it must be a number above 0 and at"):
         PartialROCAUC(max_fpr)
 
 

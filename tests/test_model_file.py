@@ -10,6 +10,7 @@ import pickle
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from classifiers import CASES, Factory, each_case, learn, make_stream, plain
 from river import optim
@@ -85,6 +86,16 @@ def test_what_is_not_plain_is_refused(path: pathlib.Path) -> None:
     with pytest.raises(ValueError, match="AlertBudget.*pickle"):
         model_file.save(AlertBudget(OAUCM()), path)  # type: ignore[arg-type]
     assert not path.exists()
+
+
+@pytest.mark.parametrize("notes", [{"n": np.int64(3)}, {1: 2}, {"pair": (1, 2)}, [1], "text"])
+def test_notes_come_back_as_they_are_or_are_refused(notes: Any, path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="notes are .*: they must be a dict that JSON can hold"):
+        model_file.save(OAUCM(), path, notes)
+    assert not path.exists()
+    plain = {"n": 3, "names": ["a", None], "shares": {"b": 0.5}}
+    model_file.save(OAUCM(), path, plain)
+    assert model_file.read(path).notes == plain
 
 
 def test_a_failed_save_keeps_the_old_file(path: pathlib.Path) -> None:

@@ -245,6 +245,8 @@ def test_frames_have_the_history(backend: Any) -> None:
     [
         (lambda m: m.observe_one("k", probabilities(math.nan)), "the probability is nan"),
         (lambda m: m.observe_one("k", {True: 1.5}), "the probability is 1.5"),
+        (lambda m: m.observe_one("k", {True: 10**400}), "the probability is 1000"),
+        (lambda m: m.observe_one("k", 10**400), "earlier ones were of another kind"),
         (lambda m: m.observe_one("k", {True: "0.5"}), "the probability is '0.5'"),
         (lambda m: m.observe_one("k", {"fraud": 0.5}), "the label is 'fraud'"),
         (lambda m: m.observe_one("k", 0.5), "earlier ones were of another kind"),
@@ -395,9 +397,9 @@ def test_the_plot_follows_the_style_and_leaves_pyplot_alone() -> None:
 def test_colours_stand_out_from_white_and_from_black() -> None:
     """By the contrast ratio of WCAG, which wants 3 for graphics."""
     colors = pytest.importorskip("matplotlib.colors")
-    from river_oauc.monitor_figure import _GREY, _LOOKS
+    from river_oauc.monitor_figure import _GREY, _LINE_STYLES
 
-    for color in [color for color, _ in _LOOKS] + [_GREY]:
+    for color in [color for color, _ in _LINE_STYLES] + [_GREY]:
         rgb = np.array(colors.to_rgb(color))
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         luminance = linear @ [0.2126, 0.7152, 0.0722]

@@ -476,3 +476,20 @@ def test_it_finds_what_old_labels_hide() -> None:
     with_feedback = found(AlertFeedback(base_model()), 1_500, "all")
     for learn_from in ("all", "reviewed", "delayed"):
         assert with_feedback > 1.1 * found(base_model(), 1_500, learn_from)
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, lambda model: StandardScaler() | model])
+def test_feedback_within_a_decision_learns_reviews(wrap: Callable[[Any], Any]) -> None:
+    """Wrappers pass on whether a label comes from a review, so all find the same."""
+    plain, inside = AlertFeedback(OAUCM()), AlertFeedback(OAUCM())
+    periods = [
+        list(iter_reviews(PHISHING, model, 50, delay=100, reviewed=5))
+        for model in (wrap(plain), AlertBudget(wrap(inside), rate=0.1, seed=1))
+    ]
+    assert periods[0] == periods[1]
+    assert inside._review_model.weights == plain._review_model.weights != {}
+
+
+def test_a_bad_seed_is_refused_before_the_first_record() -> None:
+    with pytest.raises(ValueError, match="seed is 'x': it must be an integer or None"):
+        iter_reviews(PHISHING, OAUCM(), 50, delay=None, seed="x")

@@ -37,7 +37,7 @@ from classifiers import (
 )
 from river import optim
 
-from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, kernels
+from river_oauc import KOIL, OAUCM, OAUCS, OKAUCM, OKAUCS, OLUBAUC, SparseOAUCM, kernels, locks
 from river_oauc.classifier import FORMAT, OnlineAUCClassifier
 from river_oauc.rankers.linear import LinearRanker
 
@@ -542,6 +542,37 @@ def test_two_threads_that_add_each_other_end() -> None:
     for thread in threads:
         thread.join(timeout=60)
         assert not thread.is_alive()
+
+
+def test_explained_records_may_come_from_a_thread_that_learns() -> None:
+    model = learn(SparseOAUCM(), STREAM)
+
+    def records() -> Iterator[dict[str, float]]:
+        learner = threading.Thread(target=learn, args=(model, STREAM), daemon=True)
+        learner.start()
+        learner.join(10.0)
+        assert not learner.is_alive()
+        yield PROBES[0]
+
+    assert model.explain_each(records()) == [model.explain_one(PROBES[0])]
+
+
+def test_two_threads_that_fork_take_turns() -> None:
+    model, others = OAUCM(), []
+    locks._acquire_all()
+    second = threading.Thread(target=lambda: (locks._acquire_all(), locks._release_all()))
+    try:
+        second.start()
+        # A model that is created meanwhile is not released with the others.
+        others.append(OAUCM())
+        second.join(0.05)
+        assert second.is_alive()
+    finally:
+        locks._release_all()
+    second.join(10.0)
+    assert not second.is_alive()
+    for each in (model, *others):
+        learn(each, STREAM[:2])
 
 
 @on_posix

@@ -20,7 +20,7 @@ from river_oauc.metrics import exact_auc
 
 __all__ = ["Retrained", "is_installed"]
 
-# The first model needs so many examples, and both classes. A model is replaced when the new
+# The first model needs `FIRST` examples, and both classes. A model is replaced when the new
 # examples are this share of those that it was trained on, and at least this many.
 FIRST, GROWTH, MIN_GROWTH = 300, 0.15, 500
 

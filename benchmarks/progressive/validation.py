@@ -73,7 +73,7 @@ def follow(
 
 
 def outcome_of(model: Any, examples: Sequence[Example], max_seconds: float = math.inf) -> Outcome:
-    """Measure an untrained model on a stream, as far as it gets in so many CPU seconds."""
+    """Measure an untrained model on a stream, for at most `max_seconds` of CPU time."""
     if isinstance(model, Retrained):
         scores, labels, seconds = model.follow(examples, max_seconds)
     else:

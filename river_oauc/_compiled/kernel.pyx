@@ -246,12 +246,12 @@ cdef class _KernelRanker:
         cdef double squared_length = dot(&new[0], &new[0], self.n_slots)
         if not squared_length + coefficient * coefficient <= _max_squared_norm:
             raise divergence_error()
-        cdef double height = score - self._level()
+        cdef double centred = score - self._level()
         cdef double scale = dot(&self.coefficients[0], &self.coefficients[0], self.n_slots)
         scale *= dot(&self.row[0], &self.row[0], self.n_slots)
-        if not height * height > _rounding * _rounding * scale:
-            height = 0.0
-        updated = statistics.updated(height, positive)
+        if not centred * centred > _rounding * _rounding * scale:
+            centred = 0.0
+        updated = statistics.updated(centred, positive, weight)
         cdef bint is_stored = self._stores(coefficient)
         if is_stored and is_full:
             removed = 0
@@ -350,28 +350,28 @@ cdef class _KernelRanker:
             self._pass_on(lost, own, n_own)
 
     cdef void _pass_on(self, double coefficient, Py_ssize_t* own, Py_ssize_t n_own) noexcept:
-        """Add a coefficient to that of an heir, given the similarities in `scratch`."""
+        """Add a coefficient to that of another vector, given the similarities in `scratch`."""
         cdef double largest = 0.0, value, before
-        cdef Py_ssize_t i, heir
+        cdef Py_ssize_t i, target
         for i in range(n_own):
-            value = self._inherited(i, own)
+            value = self._suitability(i, own)
             if i == 0 or value > largest:
                 largest = value
         i = 0
-        while self._inherited(i, own) < largest - _tie * fabs(largest):
+        while self._suitability(i, own) < largest - _tie * fabs(largest):
             i += 1
-        heir = own[i]
-        before = self.coefficients[heir]
+        target = own[i]
+        before = self.coefficients[target]
         if self.projects:
-            coefficient *= self.scratch[i] * self.inverse_norms[heir]
-        self.coefficients[heir] += coefficient
+            coefficient *= self.scratch[i] * self.inverse_norms[target]
+        self.coefficients[target] += coefficient
         if not (
             dot(&self.coefficients[0], &self.coefficients[0], self.n_slots) <= _max_squared_norm
         ):
-            self.coefficients[heir] = before
+            self.coefficients[target] = before
 
-    cdef inline double _inherited(self, Py_ssize_t i, Py_ssize_t* own) noexcept:
-        """Return what the most suitable heir has most of."""
+    cdef inline double _suitability(self, Py_ssize_t i, Py_ssize_t* own) noexcept:
+        """Return what is largest for the most suitable target."""
         cdef double similarity = self.scratch[i]
         if self.projects:
             return similarity * self.inverse_norms[own[i]] * similarity

@@ -1,5 +1,7 @@
 """The compiled twin of `rankers.linear`."""
 
+import numbers
+
 from libc.math cimport fabs, fmax, fmin, hypot, log, sqrt
 from scipy.linalg.cython_blas cimport dsymv, dsyr
 
@@ -12,8 +14,8 @@ from river_oauc.state import pack_symmetric, unpack_symmetric
 
 cdef double _max_squared_norm = MAX_SQUARED_NORM
 
-cdef double _WIDEST = calibration.WIDEST
-cdef double _NARROWEST = calibration.NARROWEST
+cdef double _MAX_SEPARATION = calibration.MAX_SEPARATION
+cdef double _MIN_SEPARATION = calibration.MIN_SEPARATION
 cdef double _SMALLEST_DEVIATION = calibration.SMALLEST_DEVIATION
 # As in `rankers.linear`.
 cdef int _FITS_PER_WAIT = 16, _LONGEST_WAIT = 64
@@ -76,7 +78,7 @@ cdef class LinearRanker:
         self.is_psi_m = ranker.loss == "psi_m"
         self.l2 = ranker.l2
         # 0 stands for 1 / (l2 · t).
-        self.constant_lr = ranker.lr if isinstance(ranker.lr, (int, float)) else 0.0
+        self.constant_lr = ranker.lr if isinstance(ranker.lr, numbers.Real) else 0.0
         self.schedule = None if self.constant_lr or ranker.lr is None else ranker.lr
         state = ranker.get_state()
         weights = np.ascontiguousarray(state["weights"], dtype=np.float64)
@@ -186,10 +188,10 @@ cdef class LinearRanker:
         self.negative.covariance_dot(w, self.cov_w)
         variance = fmax(0.5 * (variance + dot(w, self.cov_w)), 0.0)
         cdef double gap = high - low
-        cdef double deviation = fmax(sqrt(variance), fabs(gap) / _WIDEST)
+        cdef double deviation = fmax(sqrt(variance), fabs(gap) / _MAX_SEPARATION)
         self.slope = 1.0
         if deviation >= _SMALLEST_DEVIATION:
-            self.slope = fmin(fmax(gap / deviation, _NARROWEST), _WIDEST) / deviation
+            self.slope = fmin(fmax(gap / deviation, _MIN_SEPARATION), _MAX_SEPARATION) / deviation
         self.midpoint = 0.5 * (high + low)
         self.half_gap = 0.5 * gap
         self.log_odds = log(self.positive.n / self.negative.n)

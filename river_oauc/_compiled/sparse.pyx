@@ -15,12 +15,12 @@ cdef double _USUAL_LEVEL = numpy_twin.USUAL_LEVEL
 cdef double _USUAL_DEVIATION = numpy_twin.USUAL_DEVIATION
 cdef double _UNIT_PER_DEVIATION = numpy_twin.UNIT_PER_DEVIATION
 cdef double _EXAMPLES_PER_UNUSUAL_LEVEL = numpy_twin.EXAMPLES_PER_UNUSUAL_LEVEL
-cdef double _FINEST_UNIT = numpy_twin.FINEST_UNIT
+cdef double _FINEST_UNIT = numpy_twin.MIN_UNIT_PER_LEVEL
 cdef double _SMALLEST_UNIT = numpy_twin.SMALLEST_UNIT
 cdef double _UNSEEN = numpy_twin.UNSEEN
 cdef double _SMALLEST_DEVIATION = calibration.SMALLEST_DEVIATION
-cdef double _WIDEST = calibration.WIDEST
-cdef double _NARROWEST = calibration.NARROWEST
+cdef double _MAX_SEPARATION = calibration.MAX_SEPARATION
+cdef double _MIN_SEPARATION = calibration.MIN_SEPARATION
 
 # More than any machine has memory for; twice as many terms do not overflow an index.
 cdef cnp.int64_t _MAX_ROWS = 2**40
@@ -240,10 +240,10 @@ cdef inline double _length_scale(double squared_length) noexcept:
 
 cdef inline double _slope(double gap, double variance) noexcept:
     """Return the logits per unit of the score: the twin of `calibration.slope`."""
-    cdef double deviation = fmax(sqrt(variance), fabs(gap) / _WIDEST)
+    cdef double deviation = fmax(sqrt(variance), fabs(gap) / _MAX_SEPARATION)
     if deviation < _SMALLEST_DEVIATION:
         return 1.0
-    return fmin(fmax(gap / deviation, _NARROWEST), _WIDEST) / deviation
+    return fmin(fmax(gap / deviation, _MIN_SEPARATION), _MAX_SEPARATION) / deviation
 
 
 cdef inline double _sigmoid(double logit) noexcept:

@@ -266,7 +266,7 @@ cdef class TreeRanker:
             self._widen(x.shape[0])
         cdef double score = self._score(x)
         cdef _Buffer buffer = self.positive if positive else self.negative
-        statistics = self.statistics.updated(score, positive)
+        statistics = self.statistics.updated(score, positive, weight)
         buffer.make_room()
         self.statistics = statistics
         buffer.add(&self.x[0], weight, score, self.edges)
@@ -398,7 +398,7 @@ cdef class _Grower:
         return 0
 
     cdef int make_room(self, Py_ssize_t n_negative, Py_ssize_t n_positive, features) except -1:
-        """Make room for a tree on these features of a sample of so many examples."""
+        """Make room for a tree on these features of a sample of this size."""
         self.features = features
         self.n_columns = len(features)
         self.counts[0] = min(n_negative, _MAX_SAMPLE)

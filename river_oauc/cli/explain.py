@@ -70,8 +70,12 @@ def _feature_rows(saved: SavedModel, path: str, limit: int) -> tuple[list[list[s
         rows = list(itertools.islice(read_rows(source), limit))
     if not rows:
         raise UserError(f"{path}: there is no row in it")
+    try:
+        explanations = saved.model.explain_each(saved.features(row.record) for row in rows)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
     moves: collections.defaultdict[typing.Any, list[float]] = collections.defaultdict(list)
-    for explanation in saved.model.explain_each(saved.features(row.record) for row in rows):
+    for explanation in explanations:
         for name, move in explanation.items():
             moves[name].append(move)
     table = [["feature", "mean |move|", "lowest", "highest"]]

@@ -16,6 +16,7 @@ from river_oauc.classifier import OnlineAUCClassifier
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.interrupts import Interrupts, interrupts_held
 from river_oauc.cli.console.names import check_column
+from river_oauc.cli.console.paths import check_writable
 from river_oauc.cli.console.terminal import positive_int, say, status_line
 from river_oauc.cli.readers.rows import LIBSVM_TARGET, Row, read_rows
 from river_oauc.cli.readers.source import STDIN, Source, open_source
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn all files and write the model."""
+    check_writable(args.model, "model")
     saved, target = _model(args)
     console = Console()
     with interrupts_held() as interrupts:
@@ -160,7 +162,7 @@ class FileRun:
 
         It is written after Ctrl-C and after a row that cannot be read as well.
         """
-        start = time.monotonic()
+        start = time.perf_counter()
         with open_source(self._path) as source, status_line() as show:
             self._name = source.name
             self._n_before = self._position(source)
@@ -174,14 +176,14 @@ class FileRun:
                         if self._n_read % self._every == 0:
                             self._save(source)
                     if self._n_read % _REFRESH == 0:
-                        show(f"{self._name}: {self._pace(time.monotonic() - start)}")
+                        show(f"{self._name}: {self._pace(time.perf_counter() - start)}")
             except (UserError, OSError, KeyboardInterrupt):
                 with self._interrupts:
                     self._save(source)
                 raise
             with self._interrupts:
                 self._save(source)
-        self._seconds = time.monotonic() - start
+        self._seconds = time.perf_counter() - start
 
     def _position(self, source: Source) -> int:
         if self._path == STDIN:

@@ -9,7 +9,6 @@ import heapq
 import itertools
 import pathlib
 import sys
-import typing
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -53,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write a line with the score and the probability for each row."""
     saved = SavedModel.read(args.model)
-    if args.reasons and not isinstance(saved.model, ExplainingClassifier):
+    explaining = saved.model if isinstance(saved.model, ExplainingClassifier) else None
+    if args.reasons and explaining is None:
         raise UserError(f"{args.model}: a {type(saved.model).__name__} gives no --reasons")
     with open_source(args.file) as source, _output(args.output) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -64,7 +64,13 @@ def run(args: argparse.Namespace) -> int:
             batch = list(itertools.islice(rows, _BATCH))
             if not batch:
                 break
-            writer.writerows(_lines(saved, source, batch, number, args.id, args.reasons))
+            records = [saved.features(row.record) for row in batch]
+            lines = list(_lines(saved, source, batch, records, number, args.id))
+            if args.reasons and explaining:
+                # Now that no row has been refused.
+                for line, moves in zip(lines, explaining.explain_each(records), strict=True):
+                    line.append(_reasons(moves, args.reasons))
+            writer.writerows(lines)
     return 0
 
 
@@ -72,27 +78,22 @@ def _lines(
     saved: SavedModel,
     source: Source,
     rows: list[Row],
+    records: list[dict[Any, Any]],
     n_before: int,
     id_column: str | None,
-    n_reasons: int | None,
 ) -> Iterator[list[Any]]:
-    """Yield the lines of the output for some rows."""
-    records = [saved.features(row.record) for row in rows]
-    explanations: list[Explanation] = []
-    if n_reasons is not None:
-        explanations = typing.cast(ExplainingClassifier, saved.model).explain_each(records)
+    """Yield the lines of the output for some rows, without reasons."""
     for i, (row, x) in enumerate(zip(rows, records, strict=True)):
         if id_column is not None:
             check_column(source.name, id_column, row.record)
         try:
-            line = [
+            yield [
                 n_before + i + 1 if id_column is None else row.record[id_column],
                 saved.model.score_one(x),
                 saved.model.predict_proba_one(x)[True],
             ]
         except ValueError as error:
             raise UserError(f"{source.name}: line {row.line:,}: {error}") from None
-        yield line + ([_reasons(explanations[i], n_reasons)] if n_reasons else [])
 
 
 def _reasons(moves: Explanation, n: int) -> str:

@@ -156,7 +156,8 @@ class Scaling:
 
     def apply(self, matrix: FloatArray) -> FloatArray:
         """Return the scaled matrix, in which a column that never varied is 0."""
-        # The extremes of a feature that a scaler has never seen are infinite; it becomes 0, too.
+        # The extremes of a feature that a scaler has never seen are infinite; it becomes NaN, as in
+        # `transform_one`.
         with np.errstate(invalid="ignore"):
             centred = matrix - self.centres
             scaled: FloatArray = np.zeros_like(centred)

@@ -33,8 +33,8 @@ class Rows(typing.Protocol[Example]):
 class Encoder(typing.Protocol[Example]):
     """Make examples of records: arrays, or whatever else the ranker of a classifier learns from.
 
-    Only `extend`, `truncate` and `learn` change an encoder. Names, sizes and positions are plain
-    lists, numbers and arrays, or pairs of these if an example is a pair.
+    Only `extend`, `truncate`, `learn` and `set_state` change an encoder. Names, sizes and positions
+    are plain lists, numbers and arrays, or pairs of these if an example is a pair.
     """
 
     @property

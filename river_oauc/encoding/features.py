@@ -27,16 +27,17 @@ RECENT_MEMORY = 5.0
 # Where nothing changes, recent log odds would only add noise.
 MIN_GAIN = 10.0
 
-# Values recur if at most this share of them is distinct, as soon as there are so many.
+# From `MIN_VALUES` values on, values recur if at most this share of them is distinct.
 MOST_DISTINCT, MIN_VALUES = 0.9, 100
 
-# By then an id of which there are ten thousand has recurred.
+# After this many values, even an id with ten thousand distinct values has recurred.
 GIVE_UP_AFTER = 10_000
 
 # The weights of a few categories are soon known without their log odds.
 FEW_CATEGORIES = 4
 
-# A text has at least so many words, and so many strings tell whether a feature is made of texts.
+# A text is a string of at least `TEXT_WORDS` words. Whether a feature is made of texts is decided
+# after `MIN_TEXTS` strings.
 TEXT_WORDS, MIN_TEXTS = 3, 20
 
 

@@ -26,7 +26,7 @@ Feature: type[features.Feature] = acceleration.Feature or features.Feature
 # often.
 MISSING_SHARE, MIN_MISSING = 0.005, 5
 
-# Columns are reviewed after 1, 2, 4, ... examples, and every so many.
+# Columns are reviewed after 1, 2, 4, ... examples, and after every 64th.
 REVIEW_EVERY = 64
 
 # When there are too many categories, this share of them is kept.

@@ -71,7 +71,7 @@ def record_type_error(x: typing.Any) -> ValueError:
 
 
 def record_error(x: Record, nan_allowed: bool = False) -> ValueError:
-    """Return the error that names the feature because of which a record is refused."""
+    """Return the error for a refused record, naming the feature at fault."""
     for name, value in x.items():
         problem = problem_with(value, nan_allowed)
         if problem:

@@ -95,6 +95,6 @@ class RankingMetric(metrics.base.BinaryMetric):
 
 
 def _as_float(value: object, name: str) -> float:
-    if not isinstance(value, (float, numbers.Real, np.bool_)):
+    if not isinstance(value, (numbers.Real, np.bool_)):
         raise ValueError(f"the {name} must be a real number, but it is {value!r}")
     return to_float(value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 import numpy.typing as npt
 from river import base
@@ -11,6 +9,7 @@ from river import base
 from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
 from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
+from river_oauc.parameters import check_count
 
 
 def average_precision(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
@@ -48,7 +47,8 @@ def precision_at_k(positives: npt.ArrayLike, negatives: npt.ArrayLike, k: int) -
     0.6666...
 
     """
-    return _at_k(sorted_entries(positives), sorted_entries(negatives), _validate_k(k))[0]
+    check_count("k", k)
+    return _at_k(sorted_entries(positives), sorted_entries(negatives), k)[0]
 
 
 class AveragePrecision(RankingMetric):
@@ -110,7 +110,8 @@ class _AtK(RankingMetric):
 
     def __init__(self, k: int = 100, pos_val: base.typing.ClfTarget = True) -> None:
         super().__init__(pos_val)
-        self.k = _validate_k(k)
+        check_count("k", k)
+        self.k = k
 
 
 class PrecisionAtK(_AtK):
@@ -198,12 +199,6 @@ class RecallAtK(_AtK):
 
     def _compute(self, positives: Entries, negatives: Entries) -> float:
         return _at_k(positives, negatives, self.k)[1]
-
-
-def _validate_k(k: int) -> int:
-    if not isinstance(k, numbers.Integral) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1, but it is {k!r}")
-    return k
 
 
 def _average_precision(positives: Entries, negatives: Entries) -> float:

@@ -9,6 +9,7 @@ from river import base
 from river_oauc.metrics.bag import Entries, sorted_entries
 from river_oauc.metrics.base import RankingMetric
 from river_oauc.metrics.weights import scale_exponent, scaled_weights, weights_above
+from river_oauc.parameters import check_share
 
 
 def exact_auc(positives: npt.ArrayLike, negatives: npt.ArrayLike) -> float:
@@ -188,8 +189,7 @@ class PartialROCAUC(RankingMetric):
         standardized: bool = True,
         pos_val: base.typing.ClfTarget = True,
     ) -> None:
-        if not 0.0 < max_fpr <= 1.0:
-            raise ValueError(f"max_fpr must be above 0 and at most 1, but it is {max_fpr!r}")
+        check_share("max_fpr", max_fpr, one_allowed=True)
         super().__init__(pos_val)
         self.max_fpr = max_fpr
         self.standardized = standardized

@@ -9,6 +9,7 @@ import typing
 
 import numpy as np
 
+from river_oauc.parameters import new_random
 from river_oauc.rankers.base import FloatArray, IntArray, share_of_other
 from river_oauc.rankers.boosting_losses import LOSSES
 from river_oauc.rankers.class_buffer import ClassBuffer
@@ -32,16 +33,16 @@ RATE, FADE = 0.12, 0.01
 # The oldest of these has an eighth of its first weight left.
 MAX_TREES = 200
 
-# A tree is grown after every hundredth part of the stream so far, and in the end after this many
-# examples. It sees at most so many examples of each class.
+# The wait for the next tree is a hundredth of the stream so far, and at most `LONGEST_WAIT`
+# examples. A tree sees at most `MAX_SAMPLE` examples of each class.
 LONGEST_WAIT, TREES_PER_GROWTH = 25, 100
 MAX_SAMPLE = 4_000
 
 # The number of trees that are grown on the examples of two rankers when they merge.
 TREES_PER_MERGE = 20
 
-# The bins are chosen after the stream has grown by half, and in the end after this many examples,
-# from at most so many of each class.
+# The bins are chosen again after the stream has grown by half, and after `LONGEST_BINNING` examples
+# at the latest. They come from at most `BINNING_SAMPLE` examples of each class.
 LONGEST_BINNING, BINNING_SAMPLE = 4_000, 2_000
 
 # The share of the features that a tree may use, at random; of a few features it may use all.
@@ -72,7 +73,7 @@ class TreeRanker:
         self.statistics = ScoreStatistics()
         # The numbers of examples after which to grow a tree, and to choose the bins.
         self.next_tree, self.next_binning = 1, 1
-        self._rng = random.Random(seed)
+        self._rng = new_random(seed)
 
     @property
     def n_features(self) -> int:
@@ -97,7 +98,7 @@ class TreeRanker:
             self.reindex(np.arange(self.n_features), len(x))
         single = to_single(x)
         score = self.trees.score(single)
-        self.statistics = self.statistics.updated(score, positive)
+        self.statistics = self.statistics.updated(score, positive, weight)
         # An interrupt here would leave the example out of the buffer, and everything consistent.
         self.buffers[positive].add(single, weight, score)
         if self.n_learned >= self.next_tree and all(map(len, self.buffers)):

@@ -1,4 +1,4 @@
-"""From a score that ranks to a probability that a metric can read.
+"""Calibration: scores as probabilities in the same order.
 
 The probability of a positive is the posterior of two Gaussian classes of scores with one variance.
 With class means m₊ and m₋ and variance s², it is the sigmoid of (m₊ - m₋) / s² · (score - midpoint)
@@ -18,11 +18,11 @@ from river_oauc.rankers.base import FloatArray
 
 # Classes further apart than this many standard deviations count as this far apart, and classes that
 # are closer, or in the wrong order, as this close: the map always increases, and is never a step.
-WIDEST, NARROWEST = 4.0, 0.1
+MAX_SEPARATION, MIN_SEPARATION = 4.0, 0.1
 
 # Scores that differ by less than this are equal: their slope would be too steep for a double.
 SMALLEST_DEVIATION = 1e-150
-MAX_SLOPE = WIDEST / SMALLEST_DEVIATION
+MAX_SLOPE = MAX_SEPARATION / SMALLEST_DEVIATION
 
 # Beyond this many logits the map grows like a logarithm. A plain sigmoid rounds everything beyond
 # 37 to 1.0, and turns what the score had ranked into ties.
@@ -40,10 +40,10 @@ def slope(gap: float, variance: float) -> float:
         Variance of the scores within a class.
 
     """
-    deviation = max(math.sqrt(variance), abs(gap) / WIDEST)
+    deviation = max(math.sqrt(variance), abs(gap) / MAX_SEPARATION)
     if deviation < SMALLEST_DEVIATION:
         return 1.0
-    return min(max(gap / deviation, NARROWEST), WIDEST) / deviation
+    return min(max(gap / deviation, MIN_SEPARATION), MAX_SEPARATION) / deviation
 
 
 def probability(logit: float) -> float:

@@ -157,8 +157,7 @@ class FirstOrderRanker(abc.ABC):
         return len(self.weights)
 
     def score(self, x: FloatArray) -> float:
-        w = self.weights
-        return float(w.dot(x if len(x) == len(w) else x[: len(w)]))
+        return float(self.weights.dot(x[: self.n_features]))
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
         if len(x) > len(self.weights):

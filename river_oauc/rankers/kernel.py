@@ -5,14 +5,13 @@ from __future__ import annotations
 import abc
 import dataclasses
 import operator
-import random
 import typing
 
 import numpy as np
 
 from river_oauc.kernels import RBF, Kernel, squared_norm
 from river_oauc.limits import MAX_COEFFICIENT, MAX_SQUARED_NORM, divergence_error
-from river_oauc.parameters import LearningRate, step_size
+from river_oauc.parameters import LearningRate, new_random, step_size
 from river_oauc.rankers import losses
 from river_oauc.rankers.base import (
     FloatArray,
@@ -54,14 +53,15 @@ class KernelRanker(abc.ABC):
 
     """
 
-    # How the coefficient of a removed example passes on; see `support_vectors.find_heir`.
+    # Whether a removed example is projected on another one, or its full coefficient goes to the
+    # most similar one; see `support_vectors.projection_target`.
     projects: typing.ClassVar[bool]
 
     def __init__(
         self, kernel: Kernel | None, budgets: tuple[int, int], policy: str, seed: int | None
     ) -> None:
         self.kernel, self.budgets, self.policy = kernel, budgets, policy
-        self._rng = random.Random(seed)
+        self._rng = new_random(seed)
         none: FloatArray = np.zeros(0)
         stored = SupportVectors(
             kernel or RBF(LARGEST_GAMMA), (0, 0), np.zeros((0, 1)), none, none, np.zeros((0, 0))
@@ -141,8 +141,8 @@ class KernelRanker(abc.ABC):
         if not squared_length <= MAX_SQUARED_NORM:
             raise divergence_error()
 
-        height = _height(score, support.level, support.coefficients, row)
-        statistics = statistics.updated(height, positive)
+        centred = _centred_score(score, support.level, support.coefficients, row)
+        statistics = statistics.updated(centred, positive, weight)
         if self._stores(coefficient):
             removed = self._choose_removed(len(support.slots[positive]), statistics, positive)
             n_stored += removed != self.budgets[positive]
@@ -308,8 +308,8 @@ class OKAUCRanker(KernelRanker):
         return coefficients, alpha
 
 
-def _height(score: float, level: float, coefficients: FloatArray, row: FloatArray) -> float:
-    """Return how far a score is above a level; 0 if the difference may be rounding."""
-    height = score - level
+def _centred_score(score: float, level: float, coefficients: FloatArray, row: FloatArray) -> float:
+    """Return the score minus the level; 0 if the difference may be rounding."""
+    centred = score - level
     scale = float(coefficients.dot(coefficients) * row.dot(row))
-    return height if height * height > ROUNDING**2 * scale else 0.0
+    return centred if centred * centred > ROUNDING**2 * scale else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import typing
 
 import numpy as np
@@ -64,8 +65,7 @@ class LinearRanker:
         return len(self.weights)
 
     def score(self, x: FloatArray) -> float:
-        w = self.weights
-        return float(w.dot(x if len(x) == len(w) else x[: len(w)]))
+        return float(self.weights.dot(x[: self.n_features]))
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> None:
         w = self.weights
@@ -138,8 +138,8 @@ class LinearRanker:
 
     def _make_up_for(self, n_steps: float) -> None:
         """Take the steps that neither part of a stream has had, where that is possible."""
-        if self.loss == "psi_s" and isinstance(self.lr, (int, float)):
-            self.weights = self._after_steps(self.lr, n_steps)
+        if self.loss == "psi_s" and isinstance(self.lr, numbers.Real):
+            self.weights = self._after_steps(float(self.lr), n_steps)
 
     def _after_steps(self, lr: float, n_steps: float) -> FloatArray:
         """Return the weights after more steps of OAUC-S, on average, on examples like these.

@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from river_oauc.limits import MAX_NORM
+from river_oauc.parameters import new_random
 from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.first_order import ClassSummary, FirstOrderRanker, Weights, after_step
 from river_oauc.rankers.samples import draw_from_both
@@ -94,7 +95,7 @@ class OAMRanker(FirstOrderRanker):
         seed: int | None,
     ) -> None:
         self.C, self.buffer_size, self.update, self.weighting = C, buffer_size, update, weighting
-        self._rng = random.Random(seed)
+        self._rng = new_random(seed)
         super().__init__()
 
     def _new_class(self) -> _SampledClass:

@@ -18,19 +18,24 @@ _MAX_MEAN, _MAX_VARIANCE = 6.0, 200.0
 
 
 class ClassScores(typing.NamedTuple):
-    """Number, recent mean and recent variance of the scores of a class."""
+    """Number, total weight, recent mean and recent variance of the scores of a class."""
 
     n: int = 0
+    weight: float = 0.0
     mean: float = 0.0
     variance: float = 0.0
 
-    def updated(self, score: float) -> ClassScores:
+    def counting(self, weight: float) -> ClassScores:
+        """Return the statistics with one more example whose score says nothing."""
+        return self._replace(n=self.n + 1, weight=self.weight + weight)
+
+    def updated(self, score: float, weight: float) -> ClassScores:
         """Return the statistics with one more score."""
         n = self.n + 1
         rate = 1.0 / min(n, _CLASS_MEMORY)
         deviation = score - self.mean
         variance = self.variance + rate * ((1.0 - rate) * deviation * deviation - self.variance)
-        return ClassScores(n, self.mean + rate * deviation, variance)
+        return ClassScores(n, self.weight + weight, self.mean + rate * deviation, variance)
 
     def merged(self, other: ClassScores) -> ClassScores:
         """Return the statistics of both parts of a stream."""
@@ -40,16 +45,19 @@ class ClassScores(typing.NamedTuple):
         share, gap = other.n / n, other.mean - self.mean
         variance = self.variance + share * (other.variance - self.variance)
         variance += share * (1.0 - share) * gap * gap
-        return ClassScores(n, self.mean + share * gap, variance)
+        return ClassScores(n, self.weight + other.weight, self.mean + share * gap, variance)
 
     @classmethod
     def from_state(cls, reader: StateReader) -> ClassScores:
         """Return the statistics with this state."""
         scores = cls(
             reader.count("n"),
+            reader.total_weight("weight"),
             reader.number("mean", -_MAX_MEAN, _MAX_MEAN),
             reader.number("variance", 0.0, _MAX_VARIANCE),
         )
+        if (scores.n > 0) != (scores.weight > 0.0):
+            raise reader.error(f"{scores.n} examples have a weight of {scores.weight:g}")
         reader.finish()
         return scores
 
@@ -77,7 +85,7 @@ class ScoreStatistics(typing.NamedTuple):
 
     >>> statistics = ScoreStatistics()
     >>> for score in (1.0, -1.0, 3.0, -1.0) * 50:
-    ...     statistics = statistics.updated(score, positive=score > 0.0)
+    ...     statistics = statistics.updated(score, score > 0.0, weight=1.0)
     >>> [statistics.logit(score, level=0.0, empirical=False) for score in (-1.0, 0.5, 2.0)]
     [-7.9, 0.1, 8.0]
 
@@ -86,16 +94,16 @@ class ScoreStatistics(typing.NamedTuple):
     mean_square: float = 0.0
     classes: tuple[ClassScores, ClassScores] = (ClassScores(), ClassScores())
 
-    def updated(self, score: float, positive: bool) -> ScoreStatistics:
+    def updated(self, score: float, positive: bool, weight: float) -> ScoreStatistics:
         """Return the statistics with one more score."""
         negatives, positives = self.classes
         rate = 1.0 / min(negatives.n + positives.n + 1, _UNIT_MEMORY)
         mean_square = self.mean_square + rate * (score * score - self.mean_square)
         own = positives if positive else negatives
         if mean_square < SMALLEST_DEVIATION:
-            own = own._replace(n=own.n + 1)
+            own = own.counting(weight)
         else:
-            own = own.updated(score / math.sqrt(mean_square))
+            own = own.updated(score / math.sqrt(mean_square), weight)
         return ScoreStatistics(mean_square, (negatives, own) if positive else (own, positives))
 
     def logit(self, score: float, level: float, empirical: bool) -> float:
@@ -118,7 +126,7 @@ class ScoreStatistics(typing.NamedTuple):
         variance = 0.5 * (negatives.variance + positives.variance) * self.mean_square
         midpoint = level + 0.5 * unit * (negatives.mean + positives.mean)
         logit = slope(unit * (positives.mean - negatives.mean), variance) * (score - midpoint)
-        return logit + math.log(positives.n / negatives.n) if empirical else logit
+        return logit + math.log(positives.weight / negatives.weight) if empirical else logit
 
     def merged(self, other: ScoreStatistics) -> ScoreStatistics:
         """Return the statistics of both parts of a stream, weighted by their numbers of scores."""

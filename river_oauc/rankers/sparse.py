@@ -28,7 +28,7 @@ EXAMPLES_PER_UNUSUAL_LEVEL = 10
 
 # The unit of a deviation is at least this part of the unit of the level, so that rounding errors do
 # not count as deviations, and at least the smallest normal number, so that it never divides 0 by 0.
-FINEST_UNIT, SMALLEST_UNIT = 2.0**-20, 2.0**-1022
+MIN_UNIT_PER_LEVEL, SMALLEST_UNIT = 2.0**-20, 2.0**-1022
 
 # The unit of a term that has not been seen. In this unit every value counts as 0.
 UNSEEN = 1e300
@@ -104,14 +104,14 @@ class SparseRanker:
         inputs = values - terms[MEAN]
         sizes = np.abs(inputs)
         unseen = units == UNSEEN
-        new, steady = unseen[LEVEL], unseen[DEVIATION]
+        new, is_constant = unseen[LEVEL], unseen[DEVIATION]
         if np.count_nonzero(new):
             n_features = max(n_features, int(rows.max()) + 1)
             np.copyto(units[LEVEL], sizes[LEVEL], where=new)
         scaled = inputs / (units + sizes)
-        n_steady = np.count_nonzero(steady)
-        if n_steady:
-            np.copyto(scaled[DEVIATION], 0.0, where=steady)
+        n_constant = np.count_nonzero(is_constant)
+        if n_constant:
+            np.copyto(scaled[DEVIATION], 0.0, where=is_constant)
         scale = _length_scale(scaled)
         score = scale * float(np.vdot(weights, scaled))
 
@@ -131,16 +131,16 @@ class SparseRanker:
 
         # Features that do not vary are always at their usual deviation.
         scaled_sizes = np.abs(scaled)
-        unusual = begins = rows[:0]
-        if n_steady:
-            np.copyto(scaled_sizes[DEVIATION], USUAL_DEVIATION, where=steady)
-            (unusual,) = (steady & (scaled_sizes[LEVEL] != USUAL_LEVEL)).nonzero()
+        unusual = starts_varying = rows[:0]
+        if n_constant:
+            np.copyto(scaled_sizes[DEVIATION], USUAL_DEVIATION, where=is_constant)
+            (unusual,) = (is_constant & (scaled_sizes[LEVEL] != USUAL_LEVEL)).nonzero()
         if len(unusual):
             n_unusual = self.n_unusual.take(rows[unusual], mode="clip") + 1.0
-            begins = unusual[EXAMPLES_PER_UNUSUAL_LEVEL * n_unusual >= n_seen]
+            starts_varying = unusual[EXAMPLES_PER_UNUSUAL_LEVEL * n_unusual >= n_seen]
         # If no feature varies, and every level is usual, units and means stay as they are.
-        if n_steady < len(rows) or len(unusual):
-            _follow(terms, scaled, scaled_sizes, roots, values, begins)
+        if n_constant < len(rows) or len(unusual):
+            _update_units_and_means(terms, scaled, scaled_sizes, roots, values, starts_varying)
 
         # An interrupt between any two lines leaves arrays that belong together.
         self._make_room(n_features)
@@ -268,13 +268,13 @@ def _read_terms(reader: StateReader, n: int, smallest_unit: float = 0.0) -> Floa
     return np.array((weights, squares, units))
 
 
-def _follow(
+def _update_units_and_means(
     terms: FloatArray,
     scaled: FloatArray,
     scaled_sizes: FloatArray,
     roots: FloatArray,
     values: FloatArray,
-    begins: IntArray,
+    starts_varying: IntArray,
 ) -> None:
     """Let units and means follow the values, by as much as the weights move.
 
@@ -285,14 +285,14 @@ def _follow(
     settled = _USUAL + roots
     drift = units[DEVIATION] * scaled[DEVIATION] / settled[DEVIATION]
     means[DEVIATION] += USUAL_DEVIATION * drift
-    if len(begins):
-        first_values, first_units = values[begins], units[LEVEL, begins]
+    if len(starts_varying):
+        first_values, first_units = values[starts_varying], units[LEVEL, starts_varying]
         sizes = np.abs(first_values)
         # The smaller of the two is hardly the outlier.
-        means[DEVIATION, begins] = np.copysign(np.minimum(first_units, sizes), first_values)
-        units[DEVIATION, begins] = UNIT_PER_DEVIATION * np.abs(sizes - first_units)
+        means[DEVIATION, starts_varying] = np.copysign(np.minimum(first_units, sizes), first_values)
+        units[DEVIATION, starts_varying] = UNIT_PER_DEVIATION * np.abs(sizes - first_units)
     units *= (scaled_sizes + roots) / settled
-    finest = np.maximum(FINEST_UNIT * units[LEVEL], SMALLEST_UNIT)
+    finest = np.maximum(MIN_UNIT_PER_LEVEL * units[LEVEL], SMALLEST_UNIT)
     np.maximum(units[DEVIATION], finest, out=units[DEVIATION])
 
 

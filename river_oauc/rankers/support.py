@@ -13,8 +13,8 @@ from river_oauc.rankers.base import FloatArray, IntArray
 from river_oauc.rankers.support_vectors import (
     SMALLEST_SQUARED_NORM,
     SupportVectors,
+    add_to_target,
     inverted,
-    pass_on,
 )
 from river_oauc.state import State, StateReader, pack_symmetric
 
@@ -275,7 +275,7 @@ class SupportSet:
             Which vector of the class to remove: its position in the order of arrival, in which the
             new one is the last. None removes no vector.
         projects
-            How the coefficient of the removed vector passes on; see `find_heir`.
+            Whether the removed vector is projected on another one; see `projection_target`.
 
         """
         slot, arrays, own = self.spare, self.arrays, self.slots[positive]
@@ -295,7 +295,7 @@ class SupportSet:
             own_importance[spare] = 0.0
             lost, coefficients[spare] = coefficients.item(spare), 0.0
             to_removed, inverse_norms = arrays.gram[spare].take(own), arrays.inverse_norms.take(own)
-            pass_on(lost, coefficients, own, to_removed, inverse_norms, projects)
+            add_to_target(lost, coefficients, own, to_removed, inverse_norms, projects)
         shares[int(positive)] = _shares(own_importance)
         support = SupportSet(
             self.kernel,

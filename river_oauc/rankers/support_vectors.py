@@ -100,14 +100,14 @@ def _first_largest(values: FloatArray) -> int:
     return int((values >= maximum - TIE * abs(maximum)).argmax())
 
 
-def find_heir(
+def projection_target(
     similarities: FloatArray, inverse_norms: FloatArray, projects: bool
 ) -> tuple[int, float]:
-    """Return which vector inherits the coefficient of a removed one, and how much of it.
+    """Return which vector gets the coefficient of a removed one, and what share of it.
 
     With `projects`, it is the change that alters the score least: the projection of k(removed, ·)
-    on k(heir, ·) is share · k(heir, ·), and its squared norm is similarity² / squared norm of the
-    heir. Otherwise the most similar vector inherits the full coefficient. Of tied ones, it is the
+    on k(target, ·) is share · k(target, ·), and its squared norm is similarity² / squared norm of
+    the target. Otherwise the most similar vector gets the full coefficient. Of tied ones, it is the
     first.
 
     Parameters
@@ -122,8 +122,8 @@ def find_heir(
     Examples
     --------
     >>> import numpy as np
-    >>> from river_oauc.rankers.support_vectors import find_heir
-    >>> find_heir(np.array([0.5, 2.0]), np.array([1.0, 0.25]), projects=True)
+    >>> from river_oauc.rankers.support_vectors import projection_target
+    >>> projection_target(np.array([0.5, 2.0]), np.array([1.0, 0.25]), projects=True)
     (1, 0.5)
 
     """
@@ -134,7 +134,7 @@ def find_heir(
     return position, float(shares[position])
 
 
-def pass_on(
+def add_to_target(
     coefficient: float,
     coefficients: FloatArray,
     slots: IntArray,
@@ -157,10 +157,10 @@ def pass_on(
     inverse_norms
         The inverse squared norms of these vectors.
     projects
-        How it passes on; see `find_heir`.
+        Whether to project; see `projection_target`.
 
     """
-    position, share = find_heir(similarities, inverse_norms, projects)
+    position, share = projection_target(similarities, inverse_norms, projects)
     slot = slots[position]
     before = coefficients[slot]
     coefficients[slot] += share * coefficient
@@ -191,7 +191,7 @@ def merge_support_vectors(
         Given the numbers of vectors of a class in both sets, return the positions of those to
         keep, the oldest first.
     projects
-        How the coefficients of vectors that are not kept pass on; see `find_heir`.
+        How the coefficients of vectors that are not kept pass on; see `projection_target`.
 
     """
     vectors = np.concatenate((mine.vectors, theirs.vectors))
@@ -219,7 +219,7 @@ def merge_support_vectors(
         own = np.arange(len(order))[merged.slots(positive)]
         for i in removed[positive]:
             to_removed = similarities(kernel, vectors[i], merged.vectors[own])
-            pass_on(
+            add_to_target(
                 coefficients[i], merged.coefficients, own, to_removed, inverse_norms[own], projects
             )
     return merged

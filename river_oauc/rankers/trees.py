@@ -102,7 +102,7 @@ class Trees:
     missing_left
         1 if unknown values go to the left, else 0.
     values
-        Of each leaf, what it adds to the score; of each other node, the mean of its leaves.
+        For a leaf, what it adds to the score; for an inner node, the weighted mean of its leaves.
 
     """
 

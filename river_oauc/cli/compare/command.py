@@ -19,6 +19,7 @@ from river_oauc.cli.compare.streams import DEFAULT_SET, Stream, known_sets, name
 from river_oauc.cli.compare.top import Top
 from river_oauc.cli.compare.verdict import Standing, standings
 from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.paths import check_writable
 from river_oauc.cli.console.terminal import (
     positive_int,
     print_table,
@@ -131,9 +132,9 @@ def run(args: argparse.Namespace) -> int:
     from river_oauc.cli.compare.curves import draw_curves
 
     contenders = find_contenders(args.models)
-    _check_writable(args.plot, "figure", [".png"])
+    _check_output(args.plot, "figure", [".png"])
     if args.output is not None:
-        _check_writable(args.output, "output", [".csv", ".json"])
+        _check_output(args.output, "output", [".csv", ".json"])
     with status_line():
         stream = _stream(args)
     labels = np.array([y for _, y in stream.examples])
@@ -185,13 +186,11 @@ def _check_ranked(ranked: Sequence[Standing], runs: Sequence[Run], is_interrupte
         raise UserError("out of time before there were both classes; --seconds S gives more")
 
 
-def _check_writable(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> None:
-    """Refuse a file that cannot be written, before the work is done."""
+def _check_output(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> None:
+    """Refuse a file of another kind, or one that cannot be written."""
     if path.suffix.lower() not in suffixes:
         raise UserError(f"{path}: the name of the {what} must end in {' or '.join(suffixes)}")
-    is_writable = path.parent.is_dir() and os.access(path.parent, os.W_OK)
-    if path.is_dir() or not is_writable:
-        raise UserError(f"{path}: the {what} cannot be written there")
+    check_writable(path, what)
 
 
 def _stream(args: argparse.Namespace) -> Stream:

@@ -54,11 +54,11 @@ def draw_curves(standings: Sequence[Standing], *, title: str, subtitle: str) -> 
             **look,
         )
     axes.set_xlim(0, len(labels))
-    _dress(axes, title, subtitle)
+    _style_axes(axes, title, subtitle)
     return to_png(figure)
 
 
-def _dress(axes: Axes, title: str, subtitle: str) -> None:
+def _style_axes(axes: Axes, title: str, subtitle: str) -> None:
     axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=TEXT, pad=40)
     axes.annotate(
         subtitle,

@@ -23,7 +23,7 @@ LARGEST_STANDARDIZED = 4.0
 
 # The tails of a feature are heavy if the logarithm of its mean size is this far above the mean of
 # the logarithms. It is 0.58 for exponential sizes, and 1.1 for log-normal ones of deviation 1.5.
-# That is decided after so many examples, and whenever their number has doubled, up to so many.
+# That is decided after 32, 64, ... and at last after 1,024 examples.
 HEAVY_TAIL = 1.0
 FIRST_TAILS, LAST_TAILS = 32, 1024
 
