@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from river import base
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.arrays import BoolArray, FloatArray
 from benchmarks.examples import examples_of
@@ -115,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure and print the table."""
     names = known_names("set", args.sets or [*_SETS], [*_SETS])
     outcomes = {}
-    with progress_bar("decisions") as bar, threadpool_limits(1):
+    with progress_bar("decisions") as bar:
         task = bar.add_task("", total=len(names))
         for name in names:
             outcomes[name] = outcome_of(
@@ -139,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     rows.append(["mean", *_cells(Outcome(*map(_mean, zip(*outcomes.values(), strict=True))))])
     console = Console()
     say(console, f"{args.model}; flagged, precision and negatives flagged in percent")
-    print_table(console, rows, bold=())
+    print_table(console, rows)
     if args.markdown is not None:
         replace_file(args.markdown, f"{markdown_table(rows)}\n".encode())
     return 0

@@ -8,17 +8,17 @@ __all__ = ["markdown_table"]
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose first row is the header.
+    """Return a table whose first row is the header, with all columns but the first to the right.
 
     Examples
     --------
     >>> from benchmarks.markdown import markdown_table
     >>> print(markdown_table([["set", "AUC"], ["german", "78.7"]]))
     | set | AUC |
-    |---|---|
+    | --- | ---: |
     | german | 78.7 |
 
     """
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    lines.insert(1, "|---" * len(rows[0]) + "|")
+    lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
     return "\n".join(lines)

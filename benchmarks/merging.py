@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from river import preprocessing
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.examples import examples_of
 from benchmarks.markdown import markdown_table
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     models = known_names("model", args.models, [*_MODELS])
     cells = [(model, name) for model in models for name in _sets_of(model)]
     aucs = {}
-    with progress_bar("merging") as bar, threadpool_limits(1):
+    with progress_bar("merging") as bar:
         task = bar.add_task("", total=len(cells) * args.runs)
         for model, name in cells:
             runs = []
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             rows.append([model, name, *(f"{100.0 * auc:.1f}" for auc in figures)])
     console = Console()
     say(console, f"Held-out AUC in percent, mean of {args.runs} shuffles, a fifth held out")
-    print_table(console, rows, bold=())
+    print_table(console, rows)
     if args.markdown is not None:
         replace_file(args.markdown, f"{markdown_table(rows)}\n".encode())
     return 0

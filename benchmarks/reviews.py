@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.markdown import markdown_table
 from benchmarks.records.sets import read_set
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [["delay", "set", "no delay", *_POLICIES]]
     shares: dict[int, list[list[float]]] = {delay: [] for delay in args.delays}
     counts: dict[int, list[list[str]]] = {delay: [] for delay in args.delays}
-    with progress_bar("reviews") as bar, threadpool_limits(1):
+    with progress_bar("reviews") as bar:
         task = bar.add_task("", total=len(names) * len(args.delays))
         for name in names:
             examples = read_set(name, args.limit)
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         rows.append([str(delay), "mean share", "100 %", *(f"{100 * mean:.0f} %" for mean in means)])
     console = Console()
     say(console, "Positives found by reviewing 1 % of the second half of each set")
-    print_table(console, rows, bold=())
+    print_table(console, rows)
     if args.markdown is not None:
         replace_file(args.markdown, f"{markdown_table(rows)}\n".encode())
     return 0

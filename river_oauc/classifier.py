@@ -19,7 +19,7 @@ from river_oauc.encoding.values import Record
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_choice
 from river_oauc.rankers.base import FloatArray, LearningRanker, Ranker, ReentranceError
-from river_oauc.rankers.calibration import probabilities, probability
+from river_oauc.rankers.calibration import probability
 from river_oauc.state import State, StateReader
 
 if typing.TYPE_CHECKING:
@@ -228,7 +228,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         empirical = self.prior == "empirical"
         with self._lock:
             logits = [self._ranker.logit(score, empirical) for score in self._scores(frame)]
-        return probabilities(np.array(logits, dtype=float))
+        return np.array([probability(logit) for logit in logits], dtype=float)
 
     # Merging ---------------------------------------------------------------------------------
 

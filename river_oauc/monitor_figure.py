@@ -57,22 +57,22 @@ def draw(
     beside += ["Counts"] * (len(panels) - len(beside))
 
     figure = Figure(figsize=(10, 0.5 + 2 * len(panels)), layout="constrained")
-    every: dict[str, Axes] = figure.subplot_mosaic(
+    axes_by_name: dict[str, Axes] = figure.subplot_mosaic(
         [list(row) for row in zip(panels, beside, strict=True)],
         width_ratios=(5, 2 if bins else 1),
     )
-    bottom = every[panels[-1]]
+    bottom = axes_by_name[panels[-1]]
     for panel in panels:
-        _draw_history(every[panel], panel, columns, drifts)
+        _draw_history(axes_by_name[panel], panel, columns, drifts)
         if panel != panels[-1]:
-            every[panel].sharex(bottom)
-            every[panel].tick_params(labelbottom=False)
+            axes_by_name[panel].sharex(bottom)
+            axes_by_name[panel].tick_params(labelbottom=False)
     bottom.set(xlim=(0, max(history[-1].n_observed, 1)), xlabel="records")
     bottom.xaxis.set_major_formatter("{x:,.0f}")
     _use_logarithms(bottom, "y", np.concatenate([columns[name] for name in _PANELS["Shares"]]))
     if bins:
-        _draw_reliability(every["Calibration"], bins)
-    _write_counts(every["Counts"], history[-1])
+        _draw_reliability(axes_by_name["Calibration"], bins)
+    _write_counts(axes_by_name["Counts"], history[-1])
     return figure
 
 

@@ -24,12 +24,14 @@ from river_oauc import (
     Perceptron,
     SparseOAUCM,
 )
-from river_oauc.rankers.calibration import MAX_SLOPE, probabilities, probability, slope
+from river_oauc.rankers.calibration import MAX_SLOPE, probability, slope
 from river_oauc.rankers.first_order import ClassSummary
 from river_oauc.rankers.score_statistics import ClassScores
 
 # Log odds from far below to far above zero, each at least a thousandth away from the next.
 MAGNITUDES = np.geomspace(1e-3, 1e6, 20_000)
+probabilities = np.vectorize(probability)
+
 LOGITS = np.concatenate([-MAGNITUDES[::-1], [0.0], MAGNITUDES])
 
 

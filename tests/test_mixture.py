@@ -575,7 +575,7 @@ def test_a_trial_mixes_by_recent_win_rates() -> None:
     trial, rates, n = Trial(), np.zeros(2), 0.0
     rng = np.random.default_rng(11)
     for t in range(2_000):
-        assert not trial.over
+        assert not trial.is_over
         wins = (None, 0.5) if t % 5 == 0 else (float(rng.random()), float(rng.random() ** 0.5))
         w = float(rng.choice([0.5, 2.0]))
         trial.update(wins, w)
@@ -583,7 +583,7 @@ def test_a_trial_mixes_by_recent_win_rates() -> None:
             n = n * (1.0 - 1.0 / 300.0) + w
             rates += w / n * (np.array(wins) - rates)
         np.testing.assert_allclose(trial.shares, shares_of(rates, n), atol=1e-12)
-    assert trial.over
+    assert trial.is_over
     assert trial.winner == 1
 
 

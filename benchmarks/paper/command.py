@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.description = (
         "Compute one of the paper's tables by its protocol and compare it with the paper. Every "
-        " finished run is kept in a file: after an interrupt, the same command continues."
+        "finished run is kept in a file: after an interrupt, the same command continues."
     )
     parser.add_argument("table", choices=list(TABLES), help="which table: %(choices)s")
     parser.add_argument("--datasets", nargs="+", metavar="SET", help="which sets (default: all)")

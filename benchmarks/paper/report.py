@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable
 
+from benchmarks.markdown import markdown_table
 from benchmarks.paper.protocol import N_FOLDS, PAPER_RUNS
 from benchmarks.paper.reported import SOURCES
 from benchmarks.paper.summary import Summary, describe
@@ -90,14 +91,10 @@ def _protocol(summary: Summary) -> str:
 def _grid(summary: Summary, show: Callable[[Summary, str, str], str]) -> str:
     """Return a Markdown table with a row per set and a column per method."""
     rows = [
-        ["set", *summary.methods],
-        ["---"] + ["---:"] * len(summary.methods),
-        *(
-            [dataset, *(show(summary, dataset, method) for method in summary.methods)]
-            for dataset in summary.datasets
-        ),
+        [dataset, *(show(summary, dataset, method) for method in summary.methods)]
+        for dataset in summary.datasets
     ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown_table([["set", *summary.methods], *rows])
 
 
 def _ranks(summary: Summary) -> str:

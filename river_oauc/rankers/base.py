@@ -7,10 +7,9 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
+from river_oauc.state import FloatArray as FloatArray
+from river_oauc.state import IntArray as IntArray
 from river_oauc.state import State, StateReader
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # The rows of the features that are not 0, and their values.
 SparseExample = tuple[IntArray, FloatArray]

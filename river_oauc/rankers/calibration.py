@@ -12,10 +12,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from river_oauc.rankers.base import FloatArray
-
 # Classes further apart than this many standard deviations count as this far apart, and classes that
 # are closer, or in the wrong order, as this close: the map always increases, and is never a step.
 MAX_SEPARATION, MIN_SEPARATION = 4.0, 0.1
@@ -63,8 +59,3 @@ def probability(logit: float) -> float:
         odds = math.exp(-_LINEAR_RANGE - math.log1p(-_LINEAR_RANGE - logit))
         return odds / (1.0 + odds)
     return 1.0 / (1.0 + math.exp(-logit))
-
-
-def probabilities(logits: FloatArray) -> FloatArray:
-    """Return the `probability` of each of many log odds."""
-    return np.array([probability(logit) for logit in logits.tolist()])

@@ -104,7 +104,7 @@ class Trial:
         self._n_left -= 1
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the trial has ended."""
         return self._n_left <= 0
 

@@ -133,7 +133,7 @@ class MixtureRanker:
             trial.update(wins, weight)
             if trial.confirmed and not was_confirmed:
                 self.drift_detected, self.n_drifts_detected = True, self.n_drifts_detected + 1
-            if trial.over:
+            if trial.is_over:
                 self._keep(trial.winner)
         elif wins[0] is not None and self._detector.update(wins[0], positive):
             if self._follows_change:
