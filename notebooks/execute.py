@@ -1,6 +1,6 @@
 """Execute the notebooks of this directory from top to bottom, and save them with their outputs.
 
-    python notebooks/execute.py                      # all of them
+    python notebooks/execute.py                      # all whose data are on this machine
     python notebooks/execute.py 03-why-rocauc-lies   # some of them
 
 Each one gets a fresh kernel, which is the interpreter that runs this file. A notebook with a cell
@@ -22,6 +22,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
+from river_oauc.datasets.streams import RealStream
+
 DIRECTORY = pathlib.Path(__file__).parent
 
 # What a notebook needs to know of its kernel. The version of Python and paths stay out: the same
@@ -33,10 +35,19 @@ METADATA = {
 
 _SECONDS_PER_CELL = 120
 
+# The streams that notebooks need, in the directory that RIVER_OAUC_DATA names.
+STREAM_OF = {"07-a-real-stream": "nsl_kdd20"}
+
 
 def notebooks() -> list[pathlib.Path]:
     """The notebooks of this directory, in order."""
     return sorted(DIRECTORY.glob("*.ipynb"))
+
+
+def missing_stream(name: str) -> str | None:
+    """Return the stream that a notebook needs and that is not on this machine."""
+    stream = STREAM_OF.get(name)
+    return None if stream is None or RealStream(stream).is_here else stream
 
 
 def execute(path: pathlib.Path) -> nbformat.NotebookNode:
@@ -96,6 +107,9 @@ def main() -> None:
     if unknown:
         parser.error(f"no such notebook: {', '.join(unknown)}; there are {', '.join(known)}")
     for name in arguments.names or known:
+        if stream := missing_stream(name):
+            print(f"{name}: skipped, needs the stream {stream} in $RIVER_OAUC_DATA", flush=True)
+            continue
         print(name, flush=True)
         nbformat.write(execute(known[name]), known[name])
 

@@ -11,17 +11,12 @@ from typing import Any
 import nbformat
 import pytest
 
-from river_oauc.datasets.streams import RealStream
-
 DIRECTORY = pathlib.Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(DIRECTORY.glob("*.ipynb"))
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Bytes; a figure of four empty axes has fewer.
 SMALLEST_FIGURE = 9_000
-
-# Streams that a notebook needs.
-STREAM_OF = {"07-a-real-stream": "nsl_kdd20"}
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -98,11 +93,11 @@ def test_it_runs_and_shows_what_is_committed(path: pathlib.Path) -> None:
     """`python notebooks/execute.py` updates the committed outputs."""
     for package in ("nbclient", "ipykernel"):
         pytest.importorskip(package, reason='needs the extra: pip install -e ".[notebooks]"')
-    name = STREAM_OF.get(path.stem)
-    if name and not RealStream(name).is_here:
+    script = runpy.run_path(str(DIRECTORY / "execute.py"))
+    if name := script["missing_stream"](path.stem):
         pytest.skip(f"needs the stream {name}: RIVER_OAUC_DATA has to name a directory with it")
     committed = nbformat.read(path, as_version=4)
-    executed = runpy.run_path(str(DIRECTORY / "execute.py"))["execute"](path)
+    executed = script["execute"](path)
     assert complaints(executed) == []
     assert executed.metadata == committed.metadata
     for old, new in zip(code_cells(committed), code_cells(executed), strict=True):
