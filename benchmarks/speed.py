@@ -10,29 +10,43 @@ import importlib.metadata
 import itertools
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
 from river import base
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc import compiled
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc import AutoOAUC, compiled
+from river_oauc.cli.console.terminal import (
+    positive_int,
+    print_table,
+    print_wrapped,
+    progress_bar,
+    say,
+)
 from river_oauc.cli.models import ARF, CONTENDERS, LOGISTIC, Contender, Example
+from river_oauc.cli.preparations import RAW
 
-__all__ = ["Stopwatch", "add_arguments", "generate", "measure", "run"]
+__all__ = ["Stopwatch", "add_arguments", "generate", "generate_records", "measure", "run"]
+
+LINEAR_EXPERTS = Contender(
+    "AutoOAUC(linear)", lambda seed: AutoOAUC(experts=("linear",), seed=seed), ours=True
+)
+# The number of values of each categorical feature.
+CATEGORIES = (2, 5, 20, 50, 200)
+RECORDS = "records"
 
 FEATURES = (10, 30, 60, 100, 300)
 # The second-order learners accept no more by default.
 MAX_FEATURES = 5_000
-REPEATS = 100
+REPEATS = 30
 
-DISTINCT_EXAMPLES = 100
-WARM_UP = 200
+DISTINCT_EXAMPLES = 2_000
+WARM_UP = 2_000
 MIN_RUN_UP = 5
 SECONDS_PER_LAP = 0.003
-MIN_LAP = 10
+MIN_LAP = 200
 
 
 def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
@@ -57,13 +71,31 @@ def generate(n_features: int, n_examples: int, seed: int = 42) -> list[Example]:
     ]
 
 
+def generate_records(n_examples: int, seed: int = 42) -> list[Example]:
+    """Generate records of ten numbers and five categories, with labels as in `generate`.
+
+    Examples
+    --------
+    >>> x, y = generate_records(1)[0]
+    >>> len(x), x["c4"]
+    (15, '86')
+
+    """
+    rng = np.random.default_rng(seed)
+    categories = rng.integers(CATEGORIES, size=(n_examples, len(CATEGORIES))).tolist()
+    return [
+        ({**x, **{f"c{j}": str(value) for j, value in enumerate(row)}}, y)
+        for (x, y), row in zip(generate(10, n_examples, seed), categories, strict=True)
+    ]
+
+
 class Stopwatch:
     """Time one learner repeatedly on a cycle of examples.
 
     The learner is warmed up before the first lap. Each lap follows a run-up of a third of its
     length, because the other learners have emptied the caches, which stay warm when a learner runs
-    alone. A lap has at least ten examples and lasts a few milliseconds, so that some laps are
-    undisturbed on a busy machine.
+    alone. A lap lasts a few milliseconds, so that some laps are undisturbed on a busy machine. It has
+    at least 200 examples, so that what a learner does now and then, such as growing a tree, counts.
 
     Parameters
     ----------
@@ -95,7 +127,7 @@ class Stopwatch:
         examples = list(itertools.islice(self._examples, n_examples))
         for x, _ in examples:
             # Touch the values: a dict that comes from a parser or a scaler is in the cache.
-            sum(x.values())
+            hash(tuple(x.values()))
         predict, learn = self.model.predict_proba_one, self.model.learn_one
         start = time.perf_counter()
         for x, y in examples:
@@ -106,11 +138,11 @@ class Stopwatch:
 
 def measure(
     contenders: Sequence[Contender],
-    features: Iterable[int],
+    streams: Mapping[str, Sequence[Example]],
     repeats: int,
     on_progress: Callable[[], object] = lambda: None,
-) -> dict[int, dict[str, float]]:
-    """Return microseconds to predict and learn one example, by number of features and name.
+) -> dict[str, dict[str, float]]:
+    """Return microseconds to predict and learn one example, by stream and learner.
 
     The learners take turns, lap by lap, so that a disturbance of the machine affects all of them.
     The fastest lap counts. BLAS has one thread, and the garbage collector is off.
@@ -118,21 +150,22 @@ def measure(
     Parameters
     ----------
     contenders
-        The learners.
-    features
-        The numbers of features of the generated streams.
+        The learners. Those that need a preparation are left out on `RECORDS`.
+    streams
+        The examples of each stream.
     repeats
-        Number of laps of each learner at each number of features.
+        Number of laps of each learner on each stream.
     on_progress
-        Called after the warm-up at each number of features, and after each round of laps.
+        Called after the warm-up on each stream, and after each round of laps.
 
     """
-    watches: dict[int, dict[str, Stopwatch]] = {}
+    watches: dict[str, dict[str, Stopwatch]] = {}
     with threadpool_limits(limits=1, user_api="blas"), _no_garbage_collection():
-        for n_features in features:
-            examples = generate(n_features, DISTINCT_EXAMPLES)
-            watches[n_features] = {
-                contender.name: Stopwatch(contender.make(42), examples) for contender in contenders
+        for title, examples in streams.items():
+            watches[title] = {
+                contender.name: Stopwatch(contender.make(42), examples)
+                for contender in contenders
+                if title != RECORDS or contender.preparations == (RAW,)
             }
             on_progress()
         for _ in range(repeats):
@@ -141,8 +174,8 @@ def measure(
                     watch.lap()
             on_progress()
     return {
-        n_features: {name: watch.best * 1e6 for name, watch in row.items()}
-        for n_features, row in watches.items()
+        title: {name: watch.best * 1e6 for name, watch in row.items()}
+        for title, row in watches.items()
     }
 
 
@@ -182,18 +215,20 @@ def run(args: argparse.Namespace) -> int:
     contenders = [
         contender for contender in CONTENDERS if contender.ours or contender.name in (LOGISTIC, ARF)
     ]
-    features = list(dict.fromkeys(args.features))
+    contenders.insert(1, LINEAR_EXPERTS)
+    streams = {f"p={n}": generate(n, DISTINCT_EXAMPLES) for n in args.features}
+    streams[RECORDS] = generate_records(DISTINCT_EXAMPLES)
     with progress_bar("measuring") as progress:
-        task = progress.add_task("", total=len(features) + args.repeats)
-        costs = measure(contenders, features, args.repeats, lambda: progress.advance(task))
+        task = progress.add_task("", total=len(streams) + args.repeats)
+        costs = measure(contenders, streams, args.repeats, lambda: progress.advance(task))
 
     console = Console()
-    say(
+    print_wrapped(
         console,
-        f"Bare learners without a scaler, warmed up on {WARM_UP} examples; standard normal\n"
-        f"features, 30 % positive. The learners take turns, the fastest of {args.repeats} laps\n"
-        "counts. One BLAS thread, garbage collection off. "
-        f"Python {platform.python_version()},\n"
+        "Bare learners, without a scaler; standard normal features, 30 % positive; records have "
+        f"ten of these features and five categories. After {WARM_UP} examples, the learners take "
+        f"turns, and the fastest of {args.repeats} laps counts. One BLAS thread, garbage "
+        f"collection off. Python {platform.python_version()}, "
         f"river {importlib.metadata.version('river')}, numpy {np.__version__}, "
         f"river-oauc {'' if compiled else 'not '}compiled.\n",
         style="dim",
@@ -210,11 +245,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(
-    costs: Mapping[int, Mapping[str, float]], form: str, reference: str | None
+    costs: Mapping[str, Mapping[str, float]], form: str, reference: str | None
 ) -> list[list[str]]:
-    """Return a header and a row per learner, with a column per number of features."""
-    rows = [["model", *(f"p={n_features}" for n_features in costs)]]
+    """Return a header and a row per learner, with a column per stream."""
+    rows = [["model", *costs]]
     for name in next(iter(costs.values())):
-        shares = (cost[name] / (cost[reference] if reference else 1.0) for cost in costs.values())
-        rows.append([name, *map(form.format, shares)])
+        row = [name]
+        for cost in costs.values():
+            is_known = name in cost and reference in (None, *cost)
+            unit = cost[reference] if is_known and reference else 1.0
+            row.append(form.format(cost[name] / unit) if is_known else "-")
+        rows.append(row)
     return rows

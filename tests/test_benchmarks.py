@@ -62,6 +62,10 @@ def fake(name: str, on_learn: Callable[[], object]) -> Contender:
     return Contender(name, lambda seed: Fake(on_learn))
 
 
+def streams_of(*sizes: int) -> dict[str, list[Any]]:
+    return {f"p={n}": generate(n, 100) for n in sizes}
+
+
 def test_generated_stream_has_a_signal() -> None:
     stream = generate(n_features=20, n_examples=2000)
     assert {len(x) for x, _ in stream} == {20}
@@ -78,7 +82,7 @@ def test_learners_take_turns() -> None:
     log: list[str] = []
     contenders = [fake(name, lambda name=name: log.append(name)) for name in "abc"]
     rounds: list[int] = []
-    measure(contenders, [2, 5], repeats=4, on_progress=lambda: rounds.append(len(log)))
+    measure(contenders, streams_of(2, 5), repeats=4, on_progress=lambda: rounds.append(len(log)))
     turns = [name for i, name in enumerate(log) if i == 0 or log[i - 1] != name]
     # A warm-up and four laps at each of the two numbers of features.
     assert turns == list("abc") * 2 * 5
@@ -97,12 +101,12 @@ def test_measured_with_one_blas_thread_and_without_garbage_collection() -> None:
         collecting.add(gc.isenabled())
 
     assert gc.isenabled()
-    measure([fake("a", look)], [2], repeats=1)
+    measure([fake("a", look)], streams_of(2), repeats=1)
     assert threads == {1}
     assert collecting == {False}
     assert gc.isenabled()
     with pytest.raises(ZeroDivisionError):
-        measure([fake("a", lambda: 1 / 0)], [2], repeats=1)
+        measure([fake("a", lambda: 1 / 0)], streams_of(2), repeats=1)
     assert gc.isenabled()
 
 
@@ -132,16 +136,21 @@ def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> No
     assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (MIN_RUN_UP + MIN_LAP)
 
 
-def test_tables() -> None:
+def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WARM_UP", "MIN_LAP"):
+        monkeypatch.setattr(speed, name, 50)
     text = output("speed", "--features", "3", "8", "3", "--repeats", "2")
-    assert "fastest of 2 laps" in text and "One BLAS thread" in text
+    assert "fastest of 2 laps" in " ".join(text.split()) and "One BLAS thread" in text
     cells = [line.split() for line in text.splitlines()]
-    assert sum(c == ["model", "p=3", "p=8"] for c in cells) == 3
-    expected = [c.name for c in CONTENDERS if c.ours] + ["LogisticRegression", "ARFClassifier"]
+    assert sum(c == ["model", "p=3", "p=8", "records"] for c in cells) == 3
+    ours = [c.name for c in CONTENDERS if c.ours]
+    expected = [ours[0], "AutoOAUC(linear)", *ours[1:], "LogisticRegression", "ARFClassifier"]
     rows = [c for c in cells if c and c[0] in expected]
     assert [row[0] for row in rows] == expected * 3
+    on_records = {row[0] for row in rows[: len(expected)] if row[3] != "-"}
+    assert on_records == {"AutoOAUC", "AutoOAUC(linear)", "SparseOAUCM", "OTAUC"}
     figures = [
-        {row[0]: [float(cell) for cell in row[1:]] for row in rows[i : i + len(expected)]}
+        {row[0]: [float(cell) for cell in row[1:3]] for row in rows[i : i + len(expected)]}
         for i in range(0, len(rows), len(expected))
     ]
     microseconds, to_logistic, to_arf = figures
