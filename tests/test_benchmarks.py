@@ -133,7 +133,8 @@ def test_laps_of_a_slow_learner_are_short(monkeypatch: pytest.MonkeyPatch) -> No
         cost = seconds
         slow.lap()
     assert slow.best == pytest.approx(1e-3)
-    assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (MIN_RUN_UP + MIN_LAP)
+    run_up = max(MIN_RUN_UP, MIN_LAP // 3)
+    assert slow.model.n_learned == slow.model.n_predicted == WARM_UP + 3 * (run_up + MIN_LAP)
 
 
 def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
