@@ -94,8 +94,9 @@ class Stopwatch:
 
     The learner is warmed up before the first lap. Each lap follows a run-up of a third of its
     length, because the other learners have emptied the caches, which stay warm when a learner runs
-    alone. A lap lasts a few milliseconds, so that some laps are undisturbed on a busy machine. It has
-    at least 200 examples, so that what a learner does now and then, such as growing a tree, counts.
+    alone. A lap lasts a few milliseconds, so that some laps are undisturbed on a busy machine. It
+    has at least 200 examples, so that what a learner does now and then, such as growing a tree,
+    counts.
 
     Parameters
     ----------

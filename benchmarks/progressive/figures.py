@@ -36,7 +36,8 @@ def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
     )  # fmt: skip
     panels[-1].set_xlabel(
         "points of exact AUC behind the best of the models on that set; | is the mean.\n"
-        "Blue: ours, bare, with default settings. Others: with the best preparation for each set.",
+        "In brackets: the average rank. Blue: ours, without preparation.\n"
+        "Others: with the best preparation for each set.",
         fontsize=9.5, color=theme.grey, loc="left",
     )  # fmt: skip
     return to_png(figure)
@@ -57,7 +58,7 @@ def _draw_panel(axes: Axes, group: Group, theme: Theme) -> None:
         axes.plot(behind.mean(), height, "|", color=color, markersize=13, markeredgewidth=2.5)
     axes.set_facecolor(theme.background)
     axes.set_title(
-        f"{group.title} ({len(group.sets)}); in brackets the average rank",
+        f"{group.title} ({len(group.sets)})",
         loc="left", fontsize=10.5, fontweight="bold", color=theme.text,
     )  # fmt: skip
     axes.set_yticks(list(heights), [f"{model}  ({place:.1f})" for model, place in ranks.items()])
