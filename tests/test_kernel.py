@@ -388,7 +388,7 @@ def test_the_norm_of_the_score_is_within_the_bound_of_the_lemma(kind, l2):
 
 @each_kernel
 @pytest.mark.parametrize("removed", [0, 2, 5])
-def test_no_heir_and_no_share_change_the_score_less_than_the_projection(kernel, formula, removed):
+def test_no_target_and_no_share_change_the_score_less_than_the_projection(kernel, formula, removed):
     """Brute force: the norm of the change, over all heirs and a fine grid of shares."""
     rng = np.random.default_rng(2)
     for _ in range(10):

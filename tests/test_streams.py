@@ -218,7 +218,7 @@ def test_a_killed_run_ends_with_the_same_files(data):
     assert len(lines) == 2 + 2 * 4 + 1
     broken.mkdir()
     (broken / "streams.jsonl").write_bytes(b"".join(lines[:7]) + lines[7][:-1])
-    output(*arguments, str(broken), "--jobs", "2")
+    output(*arguments, str(broken))
     assert figures(broken) == figures(whole)
     for name in {path.name for path in whole.iterdir()} - {"streams.jsonl"}:
         assert untimed(broken, name) == untimed(whole, name)
@@ -226,6 +226,17 @@ def test_a_killed_run_ends_with_the_same_files(data):
     before = {path.name: path.read_bytes() for path in broken.iterdir()}
     output(*arguments, str(broken))
     assert {path.name: path.read_bytes() for path in broken.iterdir()} == before
+
+
+def test_two_processes_find_what_one_finds(data):
+    arguments = ["streams", "usenet1", "--models", "SparseOAUCM", "LR (SGD)", "--out"]
+    found = []
+    for jobs in ("1", "2"):
+        output(*arguments, str(data / jobs), "--jobs", jobs)
+        # What river counts as memory depends on the process.
+        found.append([{**cell, "kilobytes": 0.0} for cell in figures(data / jobs)])
+    assert len(found[0]) == 5
+    assert found[0] == found[1]
 
 
 def test_the_catalogue_is_listed(data, monkeypatch):
