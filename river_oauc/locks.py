@@ -10,7 +10,7 @@ import weakref
 _locks: set[weakref.ref[threading.RLock]] = set()
 # The locks that are held during a fork. Two threads that fork do so one after the other.
 _held: list[threading.RLock] = []
-_forking = threading.Lock()
+_forking = threading.RLock()
 
 
 def new_lock() -> threading.RLock:

@@ -15,7 +15,7 @@ cdef double _USUAL_LEVEL = numpy_twin.USUAL_LEVEL
 cdef double _USUAL_DEVIATION = numpy_twin.USUAL_DEVIATION
 cdef double _UNIT_PER_DEVIATION = numpy_twin.UNIT_PER_DEVIATION
 cdef double _EXAMPLES_PER_UNUSUAL_LEVEL = numpy_twin.EXAMPLES_PER_UNUSUAL_LEVEL
-cdef double _FINEST_UNIT = numpy_twin.MIN_UNIT_PER_LEVEL
+cdef double _MIN_UNIT_PER_LEVEL = numpy_twin.MIN_UNIT_PER_LEVEL
 cdef double _SMALLEST_UNIT = numpy_twin.SMALLEST_UNIT
 cdef double _UNSEEN = numpy_twin.UNSEEN
 cdef double _SMALLEST_DEVIATION = calibration.SMALLEST_DEVIATION
@@ -198,7 +198,7 @@ cdef class SparseRanker:
             deviation.unit = _UNIT_PER_DEVIATION * fabs(fabs(x) - unit)
         else:
             return
-        deviation.unit = fmax(deviation.unit, fmax(_FINEST_UNIT * level.unit, _SMALLEST_UNIT))
+        deviation.unit = fmax(deviation.unit, fmax(_MIN_UNIT_PER_LEVEL * level.unit, _SMALLEST_UNIT))
 
     def get_state(self):
         scores = [(self.n[i], self.mean[i], self.scatter[i]) for i in range(2)]
