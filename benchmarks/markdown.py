@@ -8,7 +8,7 @@ __all__ = ["markdown_table"]
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose first row is the header, with all columns but the first to the right.
+    """Return a table whose first row is the header; columns but the first are right-aligned.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Benchmark:
     n_examples
         Returns how many examples of a set to learn.
     run_cell
-        Runs a cell for at most that many CPU seconds. It must be possible to pickle it.
+        Runs a cell within a limit of CPU seconds. It must be possible to pickle it.
 
     """
 
@@ -122,7 +122,7 @@ def chosen_models(names: Sequence[str] | None, models: Mapping[str, Model]) -> d
 
 
 def run_model(models: Mapping[str, Model], read: Reader, max_seconds: float, cell: Cell) -> Outcome:
-    """Run a model on a set for at most that many CPU seconds."""
+    """Run a model on a set, for at most `max_seconds` of CPU time."""
     examples = _read_once(read, cell.stream, cell.examples, cell.seed)
     # No variable for the model: it would stay in memory beside the next one.
     return outcome_of(models[cell.model].prepared(cell.scaler, cell.seed), examples, max_seconds)

@@ -63,5 +63,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_cell(max_seconds: float, cell: Cell) -> Outcome:
-    """Run a model for at most that many CPU seconds."""
+    """Run a model on a set, for at most `max_seconds` of CPU time."""
     return run_model(RECORD_MODELS, read_set, max_seconds, cell)

@@ -129,5 +129,5 @@ def _n_examples(args: argparse.Namespace, name: str) -> int:
 
 
 def run_cell(max_seconds: float, cell: Cell) -> Outcome:
-    """Run a model for at most that many CPU seconds."""
+    """Run a model on a set, for at most `max_seconds` of CPU time."""
     return run_model(STREAM_MODELS, examples_of, max_seconds, cell)
