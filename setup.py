@@ -1,4 +1,4 @@
-"""Compiled twins of the hot code, built where there is a C compiler.
+"""Compiled functions, built where there is a C compiler.
 
 With `RIVER_OAUC_COMPILED=1` a failed compilation is an error; with `0` nothing is compiled.
 """

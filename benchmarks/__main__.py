@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
 
 
-def _commands() -> Iterable[tuple[str, Command, str]]:
+def _commands() -> Iterable[Command]:
     # Imported here because they need the extra.
     from benchmarks import decisions, distributed, merging, reviews, speed
     from benchmarks.paper import command as tables

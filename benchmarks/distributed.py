@@ -110,12 +110,13 @@ def measure(
         clients = {n: stack.enter_context(_cluster(n)) for n in PROCESSES}
         before = {n: max(client.run(_prepare).values()) for n, client in clients.items()}
         for client in clients.values():
-            warm_up = frame.partitions[:2]
-            distributed.learn(warm_up, "y", model, scheduler=client, progress=False)
+            with client.as_current():
+                distributed.learn(frame.partitions[:2], "y", model)
         for _ in range(rounds):
             for n, client in clients.items():
                 start = time.perf_counter()
-                distributed.learn(frame, "y", model, scheduler=client, progress=False)
+                with client.as_current():
+                    distributed.learn(frame, "y", model)
                 seconds[n] = min(seconds[n], time.perf_counter() - start)
                 on_progress()
         peaks = {n: max(client.run(_peak).values()) for n, client in clients.items()}

@@ -6,32 +6,26 @@ import itertools
 import random
 from collections.abc import Iterable
 
+from benchmarks.datasets import BENCHMARKS, STREAMS
 from river_oauc.cli.models import Example
-from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.streams import STREAMS, RealStream
 
-__all__ = ["download_missing", "examples_of"]
+__all__ = ["SETS", "download_missing", "examples_of"]
+
+
+SETS = STREAMS | BENCHMARKS
 
 
 def download_missing(names: Iterable[str]) -> None:
     """Download what is not on this machine, before several processes try at once."""
     for name in names:
-        if name in STREAMS:
-            if not (stream := RealStream(name)).is_here:
-                stream.download()
-        elif not (dataset := BENCHMARKS[name]()).is_downloaded:
-            dataset.download()
+        if not SETS[name].is_here:
+            SETS[name].download()
 
 
 def examples_of(name: str, limit: int, seed: int) -> list[Example]:
     """Return the first examples of a stream, shuffled unless it is a time series."""
-    examples: Iterable[Example]
-    if name in STREAMS:
-        examples, is_ordered = RealStream(name), STREAMS[name].is_ordered
-    else:
-        examples, is_ordered = BENCHMARKS[name](), False
-    if is_ordered:
-        return list(itertools.islice(examples, limit))
-    shuffled = list(examples)
+    if SETS[name].is_ordered:
+        return list(itertools.islice(SETS[name], limit))
+    shuffled = list(SETS[name])
     random.Random(seed).shuffle(shuffled)
     return shuffled[:limit]

@@ -14,6 +14,7 @@ import base64
 import io
 import os
 import pathlib
+import sys
 import tempfile
 
 import nbformat
@@ -22,9 +23,11 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from river_oauc.datasets.streams import RealStream
-
 DIRECTORY = pathlib.Path(__file__).parent
+# The benchmarks are not installed.
+sys.path.append(str(DIRECTORY.parent))
+
+from benchmarks.datasets import STREAMS  # noqa: E402
 
 # What a notebook needs to know of its kernel. The version of Python and paths stay out: the same
 # notebook makes the same file everywhere.
@@ -47,7 +50,7 @@ def notebooks() -> list[pathlib.Path]:
 def missing_stream(name: str) -> str | None:
     """Return the stream that a notebook needs and that is not on this machine."""
     stream = STREAM_OF.get(name)
-    return None if stream is None or RealStream(stream).is_here else stream
+    return None if stream is None or STREAMS[stream].is_here else stream
 
 
 def execute(path: pathlib.Path) -> nbformat.NotebookNode:

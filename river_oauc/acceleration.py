@@ -1,78 +1,42 @@
-"""Whether compiled code is used, and the compiled twins of rankers and functions.
+"""Compiled functions in place of those in numpy.
 
-`RIVER_OAUC_COMPILED=0` selects numpy; with `1` it is an error if compiled code cannot be loaded.
+What is hot is a function on arrays. It is written in numpy where a reader looks for it, and once
+more in Cython with the same name and arguments: that of `rankers/linear.py` in
+`_compiled/linear.pyx`. `@accelerated` takes the compiled one if it has been built.
+`RIVER_OAUC_COMPILED=0` selects numpy; with `1`, it is an error if nothing has been built.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 import typing
-import warnings
 from collections.abc import Callable
 
-if typing.TYPE_CHECKING:
-    from river_oauc.rankers.base import LearningRanker, Ranker
+_wanted = os.environ.get("RIVER_OAUC_COMPILED")
 
-_MODULES = ("vectorizer", "records", "linear", "sparse", "kernel", "trees", "mixture")
+# Whether compiled functions are used.
+compiled = _wanted != "0" and importlib.util.find_spec("river_oauc._compiled.linear") is not None
 
-Example = typing.TypeVar("Example")
+if _wanted == "1" and not compiled:
+    raise ImportError("RIVER_OAUC_COMPILED is 1, but there is no compiled code")
+
+# The functions that have a compiled one, by name: those in numpy.
+in_numpy: dict[str, Callable[..., typing.Any]] = {}
+
 Arguments = typing.ParamSpec("Arguments")
 Result = typing.TypeVar("Result")
 
 
-def _load() -> dict[str, typing.Any]:
-    """Return what the compiled modules define, or nothing if they are not to be used."""
-    wanted = os.environ.get("RIVER_OAUC_COMPILED")
-    if wanted == "0":
-        return {}
-    try:
-        modules = [importlib.import_module(f"river_oauc._compiled.{name}") for name in _MODULES]
-    except ImportError as error:
-        if wanted == "1":
-            raise ImportError("RIVER_OAUC_COMPILED is 1, but there is no compiled code") from error
-        if not isinstance(error, ModuleNotFoundError):
-            warnings.warn(
-                f"river_oauc uses numpy, because its compiled code cannot be loaded: {error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return {}
-    return {name: item for module in modules for name, item in vars(module).items()}
-
-
-_definitions = _load()
-
-# Whether compiled code is used.
-compiled = bool(_definitions)
-
-# The fast path of `Vectorizer.encode`; None without compiled code.
-encode_dict: Callable[..., typing.Any] | None = _definitions.get("encode_dict")
-
-# The twins of `encoding.features` and the fast paths of `encoding.records`; None without compiled
-# code.
-Counts: typing.Any = _definitions.get("Counts")
-Feature: typing.Any = _definitions.get("Feature")
-encode_record: Callable[..., typing.Any] | None = _definitions.get("encode_record")
-learn_record: Callable[..., typing.Any] | None = _definitions.get("learn_record")
-
-# The fast path of `SparseEncoder.encode`; None without compiled code.
-encode_sparse: Callable[..., typing.Any] | None = _definitions.get("encode_sparse")
-
-
-def accelerate(ranker: Ranker[Example]) -> LearningRanker[Example]:
-    """Return the compiled twin of a ranker, with the same state; the ranker itself if none.
-
-    If it has members, these are replaced by their twins.
-    """
-    for name, member in getattr(ranker, "members", {}).items():
-        ranker.members[name] = accelerate(member)  # type: ignore[attr-defined]
-    twin = _definitions.get(type(ranker).__name__)
-    return ranker if twin is None else twin(ranker)
-
-
 def accelerated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return the compiled twin of a function, whose `__wrapped__` it is; itself if none."""
-    twin: Callable[Arguments, Result] | None = _definitions.get(function.__name__)
-    return function if twin is None else functools.update_wrapper(twin, function)
+    """Return the compiled function of this name, or itself if there is none."""
+    in_numpy[function.__name__] = function
+    if not compiled:
+        return function
+    package, _, name = function.__module__.rpartition(".")
+    if package.endswith("mixture") or name == "stack":
+        name = "mixture"
+    fast = getattr(importlib.import_module(f"river_oauc._compiled.{name}"), function.__name__)
+    return functools.update_wrapper(fast, function)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import typing
 from collections.abc import Iterator, Sequence
 
-from river_oauc.acceleration import accelerate
-from river_oauc.encoding.auto import AutoEncoder
-from river_oauc.encoding.base import Encoder, Rows
-from river_oauc.encoding.values import Record
 from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_count
-from river_oauc.rankers.auto import EXPERTS, AutoRanker, Example
-from river_oauc.rankers.base import LearningRanker
+from river_oauc.rankers.auto import EXPERTS, AutoRanker
 from river_oauc.rankers.mixture.ranker import Expert
-from river_oauc.rankers.sparse import SparseRanker
-from river_oauc.state import StateReader
+from river_oauc.records.encoder import MixedEncoder
+from river_oauc.records.parse import Record
+from river_oauc.sparse import forget_rows
 
 
 def _are_experts(experts: typing.Any) -> bool:
@@ -90,15 +85,15 @@ class AutoOAUC(ExplainingClassifier):
     >>> evaluate.progressive_val_score(
     ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
     ... )
-    ROCAUC: 96.54%
-    ExactROCAUC: 97.47%
+    ROCAUC: 96.60%
+    ExactROCAUC: 97.48%
 
     Which experts does it trust, and what moved a score?
 
     >>> for expert in sorted(model.expert_shares, key=lambda expert: -expert["share"])[:4]:
     ...     print(f"{expert['expert']:16} {expert['auc']:.3f} {expert['share']:.2f}")
-    sparse           0.979 0.43
-    trees            0.979 0.40
+    sparse           0.979 0.44
+    trees            0.980 0.40
     Laplace ridge 10 0.975 0.03
     Laplace ridge 0.1 0.976 0.03
 
@@ -110,7 +105,7 @@ class AutoOAUC(ExplainingClassifier):
     Any record will do:
 
     >>> model.predict_proba_one({"country": "FR", "device": None})
-    {False: 0.322, True: 0.678}
+    {False: 0.319, True: 0.681}
 
     References
     ----------
@@ -119,9 +114,6 @@ class AutoOAUC(ExplainingClassifier):
     [^2]: Gao, W., Jin, R., Zhu, S. and Zhou, Z.-H., 2013. One-pass AUC optimization. ICML 2013.
 
     """
-
-    _encoder: AutoEncoder
-    _ranker: AutoRanker
 
     def __init__(
         self,
@@ -147,39 +139,19 @@ class AutoOAUC(ExplainingClassifier):
         yield {}
         yield {"experts": ("linear",), "prior": "empirical"}
 
-    def _new_encoder(self) -> AutoEncoder:
-        return AutoEncoder(
-            self.max_features,
-            self.max_categories,
+    def _new_encoder(self) -> MixedEncoder:
+        return MixedEncoder(
             dense=tuple(self.experts) != ("sparse",),
             sparse="sparse" in self.experts,
+            max_features=self.max_features,
+            max_categories=self.max_categories,
         )
 
     def _new_ranker(self) -> AutoRanker:
         return AutoRanker(self.experts, self.seed)
 
-    def _learn_new(self, rows: Rows[Example], row: int, positive: bool, weight: float) -> None:
-        super()._learn_new(rows, row, positive, weight)
-        self._encoder, self._ranker = self._within_limit(self._encoder, self._ranker)
-
-    def _merged(self, other: typing.Self) -> tuple[Encoder[Example], LearningRanker[Example]]:
-        encoder, ranker = super()._merged(other)
-        return self._within_limit(
-            typing.cast(AutoEncoder, encoder), typing.cast(AutoRanker, ranker)
-        )
-
-    def _within_limit(
-        self, encoder: AutoEncoder, ranker: AutoRanker
-    ) -> tuple[AutoEncoder, AutoRanker]:
-        """Return an encoder and a ranker with at most `max_categories` sparse features."""
-        limit = self.max_categories
-        if limit is None or encoder.size[1] <= limit or "sparse" not in ranker.members:
-            return encoder, ranker
-        smaller, sparse = copy.copy(ranker), SparseRanker()
-        sparse.set_state(StateReader(ranker.members["sparse"].get_state(), type(self).__name__))
-        kept = sparse.keep(max(1, 4 * limit // 5))
-        smaller.members = {**ranker.members, "sparse": accelerate(sparse)}
-        return encoder.keeping(kept), smaller
+    def _forget(self) -> None:
+        forget_rows(self._encoder, self._ranker.members.get("sparse"))
 
     @property
     def expert_shares(self) -> list[Expert]:
@@ -190,7 +162,8 @@ class AutoOAUC(ExplainingClassifier):
         mixture. While a younger generation is on trial, the list has both.
         """
         with self._lock:
-            return self._ranker.experts
+            experts: list[Expert] = self._ranker.experts
+            return experts
 
     @property
     def drift_detected(self) -> bool:
@@ -208,6 +181,8 @@ class AutoOAUC(ExplainingClassifier):
         mixture = self._ranker.mixture
         return 0 if mixture is None else mixture.n_drifts_detected
 
-    def _explain(self, ranker: AutoRanker, x: Record) -> Explanation:
-        contributions = ranker.contributions(self._encoder.encode_known(x))
-        return self._encoder.sum_by_feature(x, contributions)
+    def _explain(self, x: Record) -> Explanation:
+        example, _ = self._encoder.encode(x)
+        contributions = self._ranker.contributions(example)
+        moves: Explanation = self._encoder.sum_by_feature(example, contributions)
+        return moves

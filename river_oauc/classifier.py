@@ -4,30 +4,72 @@ from __future__ import annotations
 
 import abc
 import inspect
+import time
 import typing
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from river import base
 from river.utils import dataframe
 
-from river_oauc.acceleration import accelerate
-from river_oauc.encoding.base import Encoder, Rows
-from river_oauc.encoding.frames import Frame, naming_the_row, read_labels, read_weights
-from river_oauc.encoding.labels import parse_label, parse_weight
-from river_oauc.encoding.values import Record
-from river_oauc.locks import new_lock
+from river_oauc import locks
 from river_oauc.parameters import check_choice
-from river_oauc.rankers.base import FloatArray, LearningRanker, Ranker, ReentranceError
+from river_oauc.rankers.base import Ranker
 from river_oauc.rankers.calibration import probability
-from river_oauc.state import State, StateReader
+from river_oauc.records.frames import Frame, read_labels, read_weights
+from river_oauc.records.labels import parse_label, parse_weight
+from river_oauc.records.parse import Record
+from river_oauc.state import FloatArray, State, damage, n_bytes
 
 if typing.TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
 
 
 # The format of states and pickles. It grows by one whenever older states can no longer be read.
-FORMAT = 3
+FORMAT = 4
+
+# A data frame is scored in turns of this many seconds. Between two of them, others get theirs.
+_TURN = 0.002
+
+
+class Encoder(typing.Protocol):
+    """Make examples of records: arrays, or whatever else the ranker of a classifier learns from."""
+
+    @property
+    def size(self) -> typing.Any:
+        """The number of features in an example, or a pair of them if an example is a pair."""
+
+    def encode(self, x: Record, learning: bool = False) -> tuple[typing.Any, typing.Any]:
+        """Return the example of a record, and what `update` and `rollback` need; None if nothing.
+
+        A ValueError is raised if a value is refused. In learning, the encoder makes room for names
+        that are new; in prediction, it leaves them out.
+        """
+
+    def rows(self, frame: Frame) -> Callable[[int, bool], tuple[typing.Any, typing.Any]]:
+        """Return a function that encodes a row of a data frame, given its number."""
+
+    def rollback(self, added: typing.Any) -> None:
+        """Forget what the last `encode` has added, because the ranker has refused the example."""
+
+    def update(self, added: typing.Any, positive: bool, weight: float) -> bool:
+        """Update statistics with an example that the ranker has learned.
+
+        Return whether there is more than the encoder may remember.
+        """
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is more than the encoder may remember."""
+
+    def merged(self, other: typing.Any) -> tuple[typing.Any, typing.Any, typing.Any]:
+        """Return an encoder that knows the features of both, and where theirs stand in it."""
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+
+    def set_state(self, state: typing.Any) -> None:
+        """Take over a state, or raise a ValueError if it is damaged."""
 
 
 class OnlineAUCClassifier(base.MiniBatchClassifier):
@@ -43,27 +85,29 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
     Parameters
     ----------
     prior
-        `"balanced"` or `"empirical"`: whether probabilities take the classes to be equally
-        frequent, or as frequent as they have been.
+        What a probability of one half means. `"balanced"`: as likely from either class, were they
+        equally frequent. `"empirical"`: as frequent as the classes have been.
 
     """
 
     def __init__(self, prior: str) -> None:
         check_choice("prior", prior, ("balanced", "empirical"))
         self.prior = prior
-        self._encoder: Encoder[typing.Any] = self._new_encoder()
-        self._ranker: LearningRanker[typing.Any] = accelerate(self._new_ranker())
+        self._encoder = self._new_encoder()
+        self._ranker = self._new_ranker()
         # The name of the labels of the last learn_many, by which river calls predictions.
         self._y_name: str | None = None
-        self._lock = new_lock()
+        self._lock = locks.new_lock()
+        # The process in which a step is being taken. A fork has nothing to do with that step.
+        self._learning_in: object = None
 
     @abc.abstractmethod
-    def _new_encoder(self) -> Encoder[typing.Any]:
+    def _new_encoder(self) -> typing.Any:
         """Return an encoder that knows nothing yet."""
 
     @abc.abstractmethod
-    def _new_ranker(self) -> Ranker[typing.Any]:
-        """Return a numpy ranker that has learned nothing yet."""
+    def _new_ranker(self) -> typing.Any:
+        """Return a ranker that has learned nothing yet."""
 
     # Learning --------------------------------------------------------------------------------
 
@@ -82,23 +126,14 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         positive = y if y is True or y is False else parse_label(y)
-        if w != 1.0 or type(w) is not float:
+        if type(w) is not float or w != 1.0:
             w = parse_weight(w)
-        with self._lock:
-            example = self._encoder.encode(x)
-            if w:
-                if example is None:
-                    self._learn_new(self._encoder.read(x), 0, positive, w)
-                else:
-                    self._ranker.learn(example, positive, w)
-                    self._encoder.learn(x, positive, w)
+        self._learn(self._encoder.encode, x, positive, w)
 
     def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries = 1.0) -> None:
         """Update the model with each row of `X` in turn, exactly as `learn_one` would.
 
-        If a value, a label or a weight is refused, so is the whole batch. If the step on a row is
-        refused, the rows before it have been learned, and the error names the row. An exception of
-        another kind, Ctrl-C included, gets a note that names the row.
+        If a row is refused, the rows before it have been learned, and the error names the row.
 
         Parameters
         ----------
@@ -114,40 +149,46 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         frame = dataframe.into_frame(X)
         labels, y_name = read_labels(y, len(frame))
         weights = read_weights(w, len(frame))
-        rows = self._encoder.read_frame(frame, learning=True)
-        with naming_the_row(len(frame)) as counter:
-            for counter.row, (positive, weight) in enumerate(
-                zip(labels.tolist(), weights.tolist(), strict=True)
-            ):
-                if weight:
-                    with self._lock:
-                        self._learn_row(rows, counter.row, positive, weight)
+        encode_row = self._encoder.rows(frame)
+        for row, (positive, weight) in enumerate(
+            zip(labels.tolist(), weights.tolist(), strict=True)
+        ):
+            try:
+                self._learn(encode_row, row, positive, weight)
+            except ValueError as error:
+                raise ValueError(
+                    f"{error} (learning has stopped at row {row} of the data frame)"
+                ) from error
         self._y_name = y_name
 
-    def _learn_row(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
-        example = rows.encode(self._encoder, row)
-        if example is None:
-            self._learn_new(rows, row, positive, weight)
-        else:
-            self._ranker.learn(example, positive, weight)
-            rows.learn(self._encoder, row, positive, weight)
+    def _learn(
+        self, encode: Callable[..., typing.Any], record: typing.Any, positive: bool, weight: float
+    ) -> None:
+        with self._lock:
+            if self._learning_in is locks.process:
+                raise RuntimeError(
+                    "the model is learning already: neither a kernel nor a learning rate may call "
+                    "learn_one or learn_many"
+                )
+            added = None
+            try:
+                self._learning_in = locks.process
+                example, added = encode(record, weight > 0.0)
+                if weight:
+                    self._ranker.learn(example, positive, weight)
+            except BaseException:
+                self._encoder.rollback(added)
+                if not self._ranker_fits():
+                    # It was interrupted, and has learned the new features.
+                    encode(record, True)
+                raise
+            finally:
+                self._learning_in = None
+            if added is not None and weight and self._encoder.update(added, positive, weight):
+                self._forget()
 
-    def _learn_new(self, rows: Rows[typing.Any], row: int, positive: bool, weight: float) -> None:
-        """Learn from an example with new features, and remove them again if it is refused."""
-        encoder = self._encoder
-        checkpoint = encoder.checkpoint()
-        encoder.extend(rows.names_in(encoder, row))
-        try:
-            self._ranker.learn(rows.encode(encoder, row), positive, weight)
-        except ReentranceError:
-            # Another example has been learned meanwhile, perhaps with the same names.
-            raise
-        except Exception:
-            # The ranker is larger if it has failed after it has grown, for lack of memory. Ctrl-C
-            # is not an Exception: it leaves the new names, which does no harm.
-            encoder.truncate(checkpoint, self._ranker.n_features)
-            raise
-        rows.learn(encoder, row, positive, weight)
+    def _forget(self) -> None:
+        """Forget what is least important, because the encoder remembers too much."""
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -161,7 +202,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         with self._lock:
-            return self._ranker.score(self._encoder.encode_known(x))
+            score: float = self._ranker.score(self._encoder.encode(x)[0])
+            return score
 
     def predict_proba_one(
         self, x: Record, **kwargs: typing.Any
@@ -176,7 +218,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         """
         with self._lock:
             ranker = self._ranker
-            score = ranker.score(self._encoder.encode_known(x))
+            score = ranker.score(self._encoder.encode(x)[0])
             p = probability(ranker.logit(score, self.prior == "empirical"))
         return {False: 1.0 - p, True: p}
 
@@ -190,9 +232,8 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         frame = dataframe.into_frame(X)
-        with self._lock:
-            scores = self._scores(frame)
-        return dataframe.to_native_series(np.array(scores), name="score", like=frame)
+        scores = self._score_rows(frame, lambda score: score)
+        return dataframe.to_native_series(scores, name="score", like=frame)
 
     def predict_proba_many(self, X: IntoDataFrame) -> IntoDataFrame:
         """Return the probability of each label for each row of `X`.
@@ -220,15 +261,29 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         labels = self._probabilities(frame) > 0.5
         return dataframe.to_native_series(labels, name=self._y_name, like=frame)
 
-    def _scores(self, frame: Frame) -> list[float]:
-        rows = self._encoder.read_frame(frame, learning=False)
-        return [self._ranker.score(example) for example in rows.encode_known(self._encoder)]
-
     def _probabilities(self, frame: Frame) -> FloatArray:
         empirical = self.prior == "empirical"
-        with self._lock:
-            logits = [self._ranker.logit(score, empirical) for score in self._scores(frame)]
-        return np.array([probability(logit) for logit in logits], dtype=float)
+        return self._score_rows(
+            frame, lambda score: probability(self._ranker.logit(score, empirical))
+        )
+
+    def _score_rows(self, frame: Frame, result: Callable[[float], float]) -> FloatArray:
+        """Return a result of the score of each row."""
+        encode_row, results, row = self._encoder.rows(frame), np.zeros(len(frame)), 0
+        while row < len(frame):
+            with self._lock:
+                end = time.monotonic() + _TURN
+                while row < len(frame) and (row % 8 or time.monotonic() < end):
+                    try:
+                        example, _ = encode_row(row, False)
+                    except ValueError as error:
+                        raise ValueError(f"{error} (row {row} of the data frame)") from None
+                    results[row] = result(self._ranker.score(example))
+                    row += 1
+            if row < len(frame):
+                # A lock that is taken again at once is never free for those who wait.
+                time.sleep(1e-6)
+        return results
 
     # Merging ---------------------------------------------------------------------------------
 
@@ -238,38 +293,34 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         The result stands for both parts, and goes on learning. Features are matched by name. The
         other model stays as it is. See each class for which parts merge exactly.
         """
-        if type(other) is not type(self):
+        if type(other) is not type(self) or not hasattr(self._ranker, "merge"):
             return NotImplemented
         self._check_mergeable(other)
         # Always in the same order, so that two threads never wait for each other.
         first, second = sorted((self, other), key=lambda model: id(model._lock))
         with first._lock, second._lock:
-            encoder, ranker = self._merged(other)
+            encoder, mine, theirs = self._encoder.merged(other._encoder)
+            ranker, other_ranker = self._copied_ranker(), other._copied_ranker()
+            ranker.reindex(mine, encoder.size)
+            other_ranker.reindex(theirs, encoder.size)
+            ranker.merge(other_ranker)
             self._encoder, self._ranker = encoder, ranker
+            if encoder.is_full:
+                self._forget()
         return self
 
     def __add__(self, other: typing.Self) -> typing.Self:
         """Return a new model that stands for the parts of the stream of both."""
-        if type(other) is not type(self):
+        if type(other) is not type(self) or not hasattr(self._ranker, "merge"):
             return NotImplemented
         self._check_mergeable(other)
-        merged = self.clone(include_attributes=True)
-        merged += other
-        return merged
+        return self.clone(include_attributes=True).__iadd__(other)
 
     def __radd__(self, other: typing.Any) -> typing.Self:
         """Start a `sum` of models, which adds to 0."""
         if type(other) is int and other == 0:
             return self.clone(include_attributes=True)
         return NotImplemented
-
-    def _merged(self, other: typing.Self) -> tuple[Encoder[typing.Any], LearningRanker[typing.Any]]:
-        encoder = self._encoder.merged(other._encoder)
-        mine, theirs = self._numpy_ranker(), other._numpy_ranker()
-        mine.reindex(encoder.positions(self._encoder.names), encoder.size)
-        theirs.reindex(encoder.positions(other._encoder.names), encoder.size)
-        mine.merge(theirs)
-        return encoder, accelerate(mine)
 
     def _check_mergeable(self, other: typing.Self) -> None:
         if other is self:
@@ -284,62 +335,55 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
                     f"{getattr(self, name)!r} and {getattr(other, name)!r}"
                 )
 
-    def _numpy_ranker(self) -> typing.Any:
-        """Return a numpy ranker with a copy of the state."""
-        ranker = self._new_ranker()
-        ranker.set_state(StateReader(self._ranker.get_state(), type(self).__name__))
+    def _copied_ranker(self) -> typing.Any:
+        ranker: Ranker = self._new_ranker()
+        ranker.set_state(self._ranker.get_state())
         return ranker
 
     # Copies and pickles ----------------------------------------------------------------------
-
-    def _parameters(self) -> dict[str, typing.Any]:
-        """Return the parameters by name, as they were given."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def __getstate__(self) -> State:
         with self._lock:
             return {
                 "format": FORMAT,
-                "parameters": self._parameters(),
+                "parameters": {
+                    name: getattr(self, name) for name in inspect.signature(type(self)).parameters
+                },
                 "y_name": self._y_name,
                 "encoder": self._encoder.get_state(),
                 "ranker": self._ranker.get_state(),
             }
 
     def __setstate__(self, state: State) -> None:
-        reader = StateReader(state, type(self).__name__)
-        version = reader.count("format", minimum=1)
-        if version != FORMAT:
+        if type(state) is not dict or type(state.get("format")) is not int:
+            raise damage("it has no format")
+        if state["format"] != FORMAT:
             raise ValueError(
-                f"this {type(self).__name__} was saved in format {version}, and this version of "
-                f"river-oauc reads format {FORMAT}: "
-                + ("upgrade river-oauc" if version > FORMAT else "learn it again")
+                f"this {type(self).__name__} was saved in format {state['format']}, and this "
+                f"version of river-oauc reads format {FORMAT}: "
+                + ("upgrade river-oauc" if state["format"] > FORMAT else "learn it again")
             )
-        parameters = reader.take("parameters")
+        if state.keys() != {"format", "parameters", "y_name", "encoder", "ranker"}:
+            raise damage(f"it has not the fields of a {type(self).__name__}")
         try:
-            type(self).__init__(self, **parameters)
-        except TypeError:
-            raise reader.error("the parameters are not those of the class") from None
-        self._restore(reader)
+            type(self).__init__(self, **state["parameters"])
+        except (TypeError, MemoryError):
+            raise damage("the parameters are not those of the class, or too large") from None
+        self._set_learned(state)
 
-    def _restore(self, reader: StateReader) -> None:
-        """Take over encoder and ranker of a state."""
-        y_name = reader.take("y_name")
-        if not isinstance(y_name, Hashable):
-            raise reader.error("y_name is not hashable")
-        encoder, ranker = self._new_encoder(), self._new_ranker()
-        try:
-            encoder.set_state(reader.reader("encoder"))
-            ranker.set_state(reader.reader("ranker"))
-        except MemoryError:
-            raise reader.error("it needs more memory than there is") from None
-        reader.finish()
-        if not encoder.has_room_for(ranker.n_features):
-            raise reader.error(
-                f"the ranker has {ranker.n_features} features, and the encoder {encoder.size}"
-            )
-        self._encoder, self._ranker = encoder, accelerate(ranker)
-        self._y_name = typing.cast(str | None, y_name)
+    def _set_learned(self, state: State) -> None:
+        """Take over all of a state but the parameters."""
+        if not isinstance(state["y_name"], Hashable):
+            raise damage("y_name is not hashable")
+        self._y_name = typing.cast(str | None, state["y_name"])
+        self._encoder.set_state(state["encoder"])
+        self._ranker.set_state(state["ranker"])
+        if not self._ranker_fits():
+            raise damage("the ranker has more features than the encoder")
+
+    def _ranker_fits(self) -> bool:
+        """Whether the encoder knows all features that the ranker has."""
+        return bool(np.all(np.asarray(self._ranker.n_features) <= np.asarray(self._encoder.size)))
 
     def clone(
         self, new_params: dict[str, typing.Any] | None = None, include_attributes: bool = False
@@ -356,9 +400,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         """
         twin: typing.Self = super().clone(new_params)
         if include_attributes:
-            state = self.__getstate__()
-            del state["format"], state["parameters"]
-            twin._restore(StateReader(state, type(self).__name__))
+            twin._set_learned(self.__getstate__())
         return twin
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
@@ -372,29 +414,21 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         """
         with self._lock:
             # On a copy: if a value is refused, nothing has changed here.
-            twin = self.clone(include_attributes=True)
-            base.Base.mutate(twin, new_attrs)
-            twin = twin.clone(include_attributes=True)
+            changed = self.clone()
+            base.Base.mutate(changed, new_attrs)
+            changed = changed.clone()
+            changed._set_learned(self.__getstate__())
             super().mutate(new_attrs)
-            self._ranker = twin._ranker
+            self._ranker = changed._ranker
 
     # river -----------------------------------------------------------------------------------
 
     @property
     def _raw_memory_usage(self) -> int:
         """The memory of the state, in bytes."""
-        return _n_bytes(self.__getstate__())
+        return n_bytes(self.__getstate__())
 
     def _unit_test_skips(self) -> set[str]:
         # It holds for the classifiers themselves. But a pipeline asks its last step what to skip,
         # and a scaler in front of it learns a whole batch before it transforms the first row.
         return {"check_learn_many_matches_learn_one"}
-
-
-def _n_bytes(value: typing.Any) -> int:
-    """Return the size of plain data."""
-    if isinstance(value, dict):
-        return sum(map(_n_bytes, (*value.keys(), *value.values())))
-    if isinstance(value, list | tuple):
-        return value.__sizeof__() + sum(map(_n_bytes, value))
-    return int(value.__sizeof__())

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 from river import base
 
-from river_oauc.encoding.labels import parse_label
 from river_oauc.limits import clipped, short_repr, to_float
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count, check_number, check_share, new_random
-from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.losses import sigmoid
+from river_oauc.records.labels import parse_label
 from river_oauc.scores import Features, score_of, sortable, unbounded_score
+from river_oauc.state import FloatArray
 from river_oauc.wrapper import ClassifierWrapper, importance_weight
 
 __all__ = ["AlertBudget", "FalsePositiveRate", "MinimumCost"]

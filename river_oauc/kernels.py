@@ -51,12 +51,12 @@ class Kernel(abc.ABC):
         return f"{type(self).__name__}({parameters})"
 
     def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
         own, others = vars(self), vars(other)
         # A parameter may be an array.
-        return (
-            type(self) is type(other)
-            and own.keys() == others.keys()
-            and all(np.array_equal(own[name], others[name]) for name in own)
+        return own.keys() == others.keys() and all(
+            np.array_equal(own[name], others[name]) for name in own
         )
 
     def __hash__(self) -> int:

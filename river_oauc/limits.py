@@ -6,6 +6,9 @@ import math
 import reprlib
 import typing
 
+import numpy as np
+from numpy.typing import NDArray
+
 # The learners multiply up to two features and two weights. With every norm below 1e50 no such
 # product leaves the range of a double, so finite input never makes an infinity.
 MAX_NORM = 1e50
@@ -69,3 +72,10 @@ def divergence_error(what: str = "weights", limit: float = MAX_NORM) -> ValueErr
         f"the {what} would grow beyond {limit:g}: the step is too large for these features; "
         "scale them, or lower the step size"
     )
+
+
+def check_norm(vector: NDArray[np.float64], what: str = "weights", limit: float = MAX_NORM) -> None:
+    """Raise a ValueError if a vector is longer than a limit, or not finite."""
+    # Unlike `dot` and products, `vdot` does not warn of an overflow.
+    if not float(np.vdot(vector, vector)) <= limit * limit:
+        raise divergence_error(what, limit)

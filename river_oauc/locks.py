@@ -1,4 +1,4 @@
-"""Locks that are all held while the process forks, so that the child sees whole models."""
+"""Locks that are free in a forked process, whoever held them when it forked."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ import os
 import threading
 import weakref
 
-# Adding, discarding and copying are single operations of a set: they need no lock of their own.
-_locks: set[weakref.ref[threading.RLock]] = set()
-# The locks that are held during a fork. Two threads that fork do so one after the other.
-_held: list[threading.RLock] = []
-_forking = threading.RLock()
+_locks: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
+
+# What is being done is being done in this process: another object after a fork.
+process = object()
 
 
 def new_lock() -> threading.RLock:
-    """Return a reentrant lock that no other thread holds when the process forks."""
+    """Return a reentrant lock.
+
+    If a process forks while another thread learns, the child has the model as it was in the middle
+    of that step: usable, and perhaps without a part of that one example.
+    """
     lock = threading.RLock()
-    _locks.add(weakref.ref(lock, _locks.discard))
+    _locks.add(lock)
     return lock
 
 
-def _acquire_all() -> None:
-    _forking.acquire()
-    locks = [lock for reference in tuple(_locks) if (lock := reference()) is not None]
-    # In the order in which merging takes two of them, so that no two threads wait for each other.
-    for lock in sorted(locks, key=id):
-        lock.acquire()
-        _held.append(lock)
-
-
-def _release_all() -> None:
-    while _held:
-        _held.pop().release()
-    _forking.release()
+def _begin_process() -> None:
+    global process
+    process = object()
+    for lock in _locks:
+        lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all
-    )
+    os.register_at_fork(after_in_child=_begin_process)

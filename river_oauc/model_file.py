@@ -2,14 +2,16 @@
 
 A file has five parts: a first line that tells what it is, the length of the header, the header as
 JSON, the arrays as bytes, and the SHA-256 of all that. The header has the format, the version of
-river-oauc, the class, and the state of the model with its parameters and feature names. Arrays
-stand in it as their positions. Nothing is compressed, so a file needs no more memory than its size.
+river-oauc and the model: its class, and its state with parameters and feature names. Arrays stand
+in it as their positions. Nothing is compressed, so a file needs no more memory than its size.
 """
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -17,13 +19,9 @@ import typing
 
 import numpy as np
 from numpy.typing import NDArray
-from river import optim
+from river import compose
 
 import river_oauc
-from river_oauc import kernels
-from river_oauc.classifier import OnlineAUCClassifier
-from river_oauc.encoding.columns import Column
-from river_oauc.encoding.kinds import TimePart
 from river_oauc.files import replace_file
 from river_oauc.limits import short_repr
 
@@ -33,26 +31,43 @@ Path = str | os.PathLike[str]
 Array = NDArray[typing.Any]
 
 # It grows by one whenever older files can no longer be read.
-FORMAT = 1
+FORMAT = 2
 
 _MAGIC = b"river-oauc model\n"
 _LENGTH_BYTES, _DIGEST_BYTES = 8, hashlib.sha256().digest_size
 
-_CLASSES: dict[str, type[OnlineAUCClassifier]] = {
-    name: getattr(river_oauc, name) for name in river_oauc.__all__
+# The classes of the objects that a file may hold, by module. They are imported when they are
+# needed: river's scalers and metrics take longer than everything else together.
+_MADE_FROM_ARGUMENTS = {
+    "builtins": "tuple set dict",
+    "collections": "deque defaultdict Counter OrderedDict",
+    "river.compose": "Pipeline",
+    "river.optim.schedulers": "Constant InverseScaling",
+    "river_oauc.decisions": "Calibration",
+    "river_oauc.kernels": "RBF Linear Polynomial",
+    "river_oauc.monitor": "Snapshot",
+    "river_oauc.records.parse": "TimePart",
 }
+_MADE_FROM_STATE = {
+    "river.preprocessing": "StandardScaler MinMaxScaler MaxAbsScaler Normalizer",
+    "river.stats": "Min Max AbsMax",
+    "river_oauc": " ".join(river_oauc.__all__),
+    "river_oauc.decisions": "AlertBudget FalsePositiveRate MinimumCost ScoreWindow",
+    "river_oauc.feedback": "AlertFeedback",
+    "river_oauc.monitor": "Monitor",
+    "river_oauc.preprocessing": "RecordEncoder",
+    "river_oauc.rankers.stack": "Stack",
+}
+_TYPES = {"builtins": "float"}
+_MODULES = {
+    name: module
+    for table in (_MADE_FROM_ARGUMENTS, _MADE_FROM_STATE, _TYPES)
+    for module, names in table.items()
+    for name in names.split()
+}
+_HAVE_ARGUMENTS = set(" ".join(_MADE_FROM_ARGUMENTS.values()).split())
 
-# Objects that parameters and names may be: each is its class and the values of its attributes.
-_OBJECTS: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        Column, TimePart, kernels.RBF, kernels.Linear, kernels.Polynomial,
-        optim.schedulers.Constant, optim.schedulers.InverseScaling,
-    )
-}  # fmt: skip
-
-_DTYPES = {"float64": "<f8", "float32": "<f4", "int64": "<i8"}
-
+_DTYPES = {"float64": "<f8", "float32": "<f4", "int64": "<i8", "uint8": "|u1", "bool": "|b1"}
 
 # What reading a damaged header raises.
 _DAMAGE = (
@@ -74,24 +89,23 @@ class ModelFile(typing.NamedTuple):
 
     """
 
-    model: OnlineAUCClassifier
+    model: typing.Any
     notes: dict[str, typing.Any]
     version: str
 
 
-def save(
-    model: OnlineAUCClassifier, path: Path, notes: dict[str, typing.Any] | None = None
-) -> None:
+def save(model: typing.Any, path: Path, notes: dict[str, typing.Any] | None = None) -> None:
     """Save a model to a file that can be loaded without executing code.
 
     The file replaces an older one in one step: after a crash there is the old one or the new one.
-    It takes all that a classifier of this package has learned. Kernels and schedules of your own,
-    and categories that are neither strings nor numbers nor bytes, need a pickle instead.
+    Objects of your own, such as a kernel, need a pickle instead.
 
     Parameters
     ----------
     model
-        A classifier of this package. What wraps it, such as a pipeline, needs a pickle.
+        A classifier of this package, also within its wrappers for decisions and feedback, a
+        `RecordEncoder`, a `Monitor`, or a pipeline of river with these and with
+        `preprocessing.StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` and `Normalizer`.
     path
         The file to write.
     notes
@@ -100,28 +114,25 @@ def save(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from river_oauc import SparseOAUCM
+    >>> from river import preprocessing
+    >>> from river_oauc import OAUCM
     >>> from river_oauc.model_file import load, save
 
-    >>> model = SparseOAUCM()
-    >>> model.learn_one({"country": "FR", "amount": 12.5}, True)
-    >>> model.learn_one({"country": "IT", "amount": 7.5}, False)
+    >>> model = preprocessing.StandardScaler() | OAUCM()
+    >>> model.learn_one({"amount": 12.5}, True)
+    >>> model.learn_one({"amount": 7.5}, False)
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = pathlib.Path(directory, "model.oauc")
     ...     save(model, path)
     ...     twin = load(path)
-    >>> twin.score_one({"country": "FR"}) == model.score_one({"country": "FR"})
+    >>> twin.score_one({"amount": 10.0}) == model.score_one({"amount": 10.0})
     True
 
     """
-    if type(model) not in _CLASSES.values():
-        raise ValueError(
-            f"a model file holds a classifier of river-oauc, not {type(model).__name__}: pickle it"
-        )
     replace_file(pathlib.Path(path), to_bytes(model, notes))
 
 
-def load(path: Path) -> OnlineAUCClassifier:
+def load(path: Path) -> typing.Any:
     """Load a model that was saved with `save`. No code of the file is executed.
 
     Parameters
@@ -142,7 +153,7 @@ def read(path: Path) -> ModelFile:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def to_bytes(model: OnlineAUCClassifier, notes: dict[str, typing.Any] | None = None) -> bytes:
+def to_bytes(model: typing.Any, notes: dict[str, typing.Any] | None = None) -> bytes:
     """Return the content of a model file."""
     notes = notes or {}
     _check_notes(notes)
@@ -150,9 +161,8 @@ def to_bytes(model: OnlineAUCClassifier, notes: dict[str, typing.Any] | None = N
     header = {
         "format": FORMAT,
         "version": river_oauc.__version__,
-        "class": type(model).__name__,
         "notes": notes,
-        "state": _to_json(model.__getstate__(), arrays),
+        "model": _to_json(model, arrays),
         "arrays": [[array.dtype.name, list(array.shape)] for array in arrays],
     }
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -179,25 +189,15 @@ def from_bytes(content: bytes) -> ModelFile:
     try:
         header = json.loads(body[start:end])
         file_format, version = header["format"], str(header["version"])
+        if file_format == FORMAT:
+            model = _from_json(header["model"], _read_arrays(header["arrays"], body[end:]))
+            return ModelFile(model, dict(header["notes"]), version)
     except _DAMAGE as error:
-        raise _damaged(error) from None
-    if file_format != FORMAT:
-        raise ValueError(
-            f"the model file has format {short_repr(file_format)}, and this version of river-oauc "
-            f"reads format {FORMAT}: it was written by version {short_repr(version)}"
-        )
-    try:
-        cls, notes = _CLASSES[header["class"]], dict(header["notes"])
-        state = _from_json(header["state"], _read_arrays(header["arrays"], body[end:]))
-    except _DAMAGE as error:
-        raise _damaged(error) from None
-    model = cls.__new__(cls)
-    model.__setstate__(state)
-    return ModelFile(model, notes, version)
-
-
-def _damaged(error: Exception) -> ValueError:
-    return ValueError(f"the model file is damaged: {short_repr(error)}")
+        raise ValueError(f"the model file is damaged: {short_repr(error)}") from None
+    raise ValueError(
+        f"the model file has format {short_repr(file_format)}, and this version of river-oauc "
+        f"reads format {FORMAT}: it was written by version {short_repr(version)}"
+    )
 
 
 def _check_notes(notes: typing.Any) -> None:
@@ -210,68 +210,91 @@ def _check_notes(notes: typing.Any) -> None:
         raise ValueError(f"notes are {short_repr(notes)}: they must be a dict that JSON can hold")
 
 
-def _read_arrays(descriptions: typing.Any, content: bytes) -> list[Array]:
-    arrays, start = [], 0
-    for name, shape in descriptions:
-        array: Array = np.ndarray(shape, np.dtype(_DTYPES[name]), content, start)
-        arrays.append(array)
-        start += array.nbytes
+def _read_arrays(descriptions: typing.Any, content: bytes) -> dict[int, Array]:
+    arrays, start = {}, 0
+    for i, (name, shape) in enumerate(descriptions):
+        # It raises an error unless the content is long enough. Nothing is copied.
+        arrays[i] = np.ndarray(shape, np.dtype(_DTYPES[name]), content, start)
+        start += arrays[i].nbytes
     return arrays
 
 
 def _to_json(value: typing.Any, arrays: list[Array]) -> typing.Any:
-    """Return plain data in the types of JSON, with the arrays put aside.
+    """Return a value in the types of JSON, with the arrays put aside.
 
-    A dict with one key stands for what JSON lacks: `{"tuple": [...]}`, `{"array": position}`,
-    `{"bytes": "hexadecimal digits"}`, `{"object": [class, values]}`. Other dicts are their items in
-    `{"dict": ...}`.
+    What JSON lacks is a dict with one key: the name of the type, or `array`, `bytes` or `type`.
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
+    cls = type(value)
+    if value is None or cls in (bool, int, float, str):
         return value
-    if type(value) is list:
+    if cls is list:
         return [_to_json(item, arrays) for item in value]
-    if type(value) is tuple:
-        return {"tuple": [_to_json(item, arrays) for item in value]}
-    if type(value) is dict:
-        return {"dict": {name: _to_json(item, arrays) for name, item in value.items()}}
-    if type(value) is bytes:
+    if cls is bytes:
         return {"bytes": value.hex()}
-    if type(value) is np.ndarray:
+    if cls is np.ndarray and value.dtype.name in _DTYPES:
         arrays.append(value)
         return {"array": len(arrays) - 1}
-    if _OBJECTS.get(type(value).__name__) is type(value):
-        return {"object": [type(value).__name__, _to_json(_attributes(value), arrays)]}
-    raise ValueError(
-        f"{short_repr(value)}, a {type(value).__name__}, does not fit into a model file: pickle "
-        "the model, or turn such values into strings before they are learned"
-    )
+    if isinstance(value, type) and _fits(value):
+        return {"type": value.__name__}
+    if not _fits(cls):
+        raise ValueError(
+            f"{short_repr(value)}, a {cls.__name__}, does not fit into a model file: pickle the "
+            "model instead"
+        )
+    content = _arguments(value) if cls.__name__ in _HAVE_ARGUMENTS else value.__getstate__()
+    return {cls.__name__: _to_json(content, arrays)}
 
 
-def _from_json(value: typing.Any, arrays: list[Array]) -> typing.Any:
-    """Return the plain data that `_to_json` has turned into types of JSON."""
+def _fits(cls: type) -> bool:
+    """Whether a file may hold the class and its objects."""
+    return cls.__name__ in _MODULES and _class_of(cls.__name__) is cls
+
+
+def _class_of(name: str) -> typing.Any:
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def _arguments(value: typing.Any) -> list[typing.Any]:
+    """Return the arguments that make an object."""
+    if isinstance(value, collections.deque):
+        return [list(value), value.maxlen]
+    if isinstance(value, collections.Counter):
+        return [dict(value)]
+    if isinstance(value, collections.defaultdict):
+        return [value.default_factory, *_arguments(dict(value))]
+    if isinstance(value, dict):
+        return [[list(item) for item in value.items()]]
+    if isinstance(value, compose.Pipeline):
+        return [*value.steps.items()]
+    if dataclasses.is_dataclass(value):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if type(value) in (tuple, set):
+        return [list(value)]
+    return list(value if isinstance(value, tuple) else vars(value).values())
+
+
+def _from_json(value: typing.Any, arrays: dict[int, Array]) -> typing.Any:
+    """Return the value that `_to_json` has turned into types of JSON."""
     if isinstance(value, list):
         return [_from_json(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
-    ((kind, content),) = value.items()
-    if kind == "tuple":
-        return tuple(_from_json(content, arrays))
-    if kind == "dict":
-        return {name: _from_json(item, arrays) for name, item in content.items()}
-    if kind == "bytes":
+    ((name, content),) = value.items()
+    if name == "array":
+        # Each belongs to one place, so that all of them need no more memory than the file.
+        return arrays.pop(content).copy()
+    if name == "bytes":
         return bytes.fromhex(content)
-    if kind == "array":
-        return arrays[content]
-    if kind == "object":
-        name, attributes = content
-        return _OBJECTS[name](**_from_json(attributes, arrays))
-    raise ValueError(f"the model file is damaged: it has a {short_repr(kind)}")
-
-
-def _attributes(value: typing.Any) -> dict[str, typing.Any]:
-    """Return the arguments that make an equal object."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return dict(vars(value))
+    if name == "type":
+        return _class_of(content)
+    cls, content = _class_of(name), _from_json(content, arrays)
+    if name in _HAVE_ARGUMENTS:
+        return cls(*content)
+    restored: typing.Any = object.__new__(cls)
+    if hasattr(cls, "__setstate__"):
+        restored.__setstate__(content)
+    else:
+        vars(restored).update(content)
+    return restored

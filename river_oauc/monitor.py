@@ -12,12 +12,12 @@ from collections.abc import Hashable
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from river_oauc.encoding.labels import parse_label
 from river_oauc.limits import short_repr, to_float
 from river_oauc.locks import new_lock
 from river_oauc.metrics import average_precision, exact_auc
 from river_oauc.parameters import check_count
-from river_oauc.rankers.base import FloatArray
+from river_oauc.records.labels import parse_label
+from river_oauc.state import FloatArray
 
 if typing.TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -163,21 +163,21 @@ class Monitor:
     n_pending: 0
     n_unmatched: 0
     n_drifts: 0
-    auc: 97.91%
-    average_precision: 97.08%
-    alert_rate: 9.80%
-    alert_precision: 97.96%
-    alert_recall: 20.25%
+    auc: 97.92%
+    average_precision: 97.09%
+    alert_rate: 9.40%
+    alert_precision: 97.87%
+    alert_recall: 19.41%
     positive_rate: 47.40%
-    mean_probability: 46.42%
+    mean_probability: 46.26%
 
     >>> figure = monitor.plot()
 
     >>> monitor.to_frame()[["n_observed", "n_labelled", "auc", "positive_rate"]].tail(3)
          n_observed  n_labelled       auc  positive_rate
-    247        1240        1140  0.984126          0.494
-    248        1245        1145  0.984010          0.490
-    249        1250        1250  0.979128          0.474
+    247        1240        1140  0.984270          0.494
+    248        1245        1145  0.984122          0.490
+    249        1250        1250  0.979160          0.474
 
     Labels that come at once:
 

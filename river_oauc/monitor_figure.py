@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from river_oauc.rankers.base import FloatArray
+from river_oauc.state import FloatArray
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes

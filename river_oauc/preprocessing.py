@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from river import base
 
-from river_oauc.encoding.columns import Column
-from river_oauc.encoding.kinds import TimePart
-from river_oauc.encoding.labels import parse_label, parse_weight
-from river_oauc.encoding.records import RecordVectorizer
-from river_oauc.encoding.values import Record
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count
-from river_oauc.state import State, StateReader
+from river_oauc.records.columns import KIND_NAMES
+from river_oauc.records.encoder import MixedEncoder
+from river_oauc.records.features import NUMBER
+from river_oauc.records.labels import parse_label, parse_weight
+from river_oauc.records.parse import Name, Record, TimePart, parse_value
+from river_oauc.state import State, read_fields
 
 __all__ = ["RecordEncoder"]
-
-Name = base.typing.FeatureName
 
 
 # Pipelines treat a supervised transformer as one only if it is a Transformer as well.
@@ -30,14 +28,14 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
     `SparseOAUCM` do not need it, because they encode records themselves.
 
     - A number stands for itself, unscaled.
-    - A category (a string, and any other hashable value) stands for its log odds: how much more
-      often it came with positives than an average example did, among the examples before. So
-      nothing leaks from the label of an example, and a thousand categories take one feature. Where
-      its latest examples predict better, recent log odds stand beside.
+    - A category, such as any string that is no number, stands for its log odds: how much more often
+      it came with positives than an average example did, among the examples before. So nothing
+      leaks from the label of an example, and a thousand categories take one feature. Where its
+      latest examples predict better, recent log odds stand beside.
     - A whole number is both, if its values recur and are more than two: ids and codes are often
       written in digits.
-    - None, NaN, NaT, NA and an absent key all mean unknown: the feature is left out. A feature that
-      is known in most examples and unknown now and then has an indicator.
+    - None, NaN, NaT, NA, an empty string and an absent key all mean unknown: the feature is left
+      out. A feature that is known in most examples and unknown now and then has an indicator.
     - A date or a time stands for its hour and its weekday, both as categories.
     - Lists, dicts and other containers are refused with a `ValueError` that names the feature, and
       so are infinity and numbers beyond ±1e50.
@@ -79,9 +77,10 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
         if max_categories is not None:
             check_count("max_categories", max_categories)
         self.max_categories = max_categories
-        self._vectorizer = RecordVectorizer(max_categories=max_categories)
-        # The name of each column, and whether it is a number of the record.
-        self._labels: list[tuple[Name, bool]] = []
+        self._encoder = MixedEncoder(
+            sparse=False, is_pair=False, is_prompt=True, max_categories=max_categories
+        )
+        self._labels: list[Name] = []
         self._lock = new_lock()
 
     def learn_one(  # type: ignore[override]
@@ -101,15 +100,10 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
         """
         positive, weight = parse_label(y), parse_weight(w)
         with self._lock:
-            vectorizer = self._vectorizer
-            # A copy: another thread may change the record meanwhile.
-            x = dict(x) if isinstance(x, Mapping) else x
             # A ValueError is raised if a value is refused.
-            array = vectorizer.encode(x)
-            if weight:
-                if array is None:
-                    vectorizer.extend(vectorizer.names_in(x))
-                vectorizer.learn(x, positive, weight)
+            _, added = self._encoder.encode(x, learning=weight > 0.0)
+            if added is not None:
+                self._encoder.update(added, positive, weight)
 
     def transform_one(self, x: Record) -> dict[Name, typing.Any]:
         """Return a record as numbers.
@@ -121,33 +115,33 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
 
         """
         with self._lock:
-            vectorizer, labels = self._vectorizer, self._labels
-            if not len(vectorizer):
+            encoder, labels = self._encoder, self._labels
+            columns = encoder.columns.columns
+            if not columns:
                 # Some models, such as river's forests, count the features of the first example.
-                vectorizer = RecordVectorizer()
-                vectorizer.extend(vectorizer.names_in(x))
-                labels = _labels(vectorizer.names)
-            elif len(labels) != len(vectorizer):
-                labels = self._labels = _labels(vectorizer.names)
-            numbers = vectorizer.encode_known(x).tolist()
+                encoder = MixedEncoder(sparse=False, is_pair=False, is_prompt=True)
+                encoder.encode(x, learning=True)
+                columns = encoder.columns.columns
+                labels = _labels(encoder)
+            elif len(labels) != len(columns):
+                labels = self._labels = _labels(encoder)
+            numbers = encoder.encode(x)[0].tolist()
         # Without numbers that are unknown, or absent words, which are 0.
         return {
             label: number
-            for (label, is_number), number in zip(labels, numbers, strict=False)
-            if number == number and (number or not is_number or label in x)
+            for label, (_, kind), number in zip(labels, columns, numbers, strict=False)
+            if number == number
+            and (number or kind != NUMBER or not parse_value(label, x.get(label)).number)
         }
 
     def __getstate__(self) -> State:
         with self._lock:
-            return {
-                "max_categories": self.max_categories, "vectorizer": self._vectorizer.get_state()
-            }  # fmt: skip
+            return {"max_categories": self.max_categories, "encoder": self._encoder.get_state()}
 
     def __setstate__(self, state: State) -> None:
-        reader = StateReader(state, type(self).__name__)
-        type(self).__init__(self, reader.take("max_categories"))
-        self._vectorizer.set_state(reader.reader("vectorizer"))
-        reader.finish()
+        read_fields(state, {"max_categories": typing.Any, "encoder": typing.Any})
+        type(self).__init__(self, state["max_categories"])
+        self._encoder.set_state(state["encoder"])
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
@@ -155,33 +149,31 @@ class RecordEncoder(base.SupervisedTransformer, base.Transformer):
         yield {"max_categories": 10}
 
 
-def _labels(names: Sequence[Name]) -> list[tuple[Name, bool]]:
-    """Return a readable name for each column, and whether it is a number of the record."""
-    numbers = {name for name in names if not isinstance(name, Column)}
-    taken = set(numbers)
-    labels: list[tuple[Name, bool]] = []
-    for name in names:
-        label = _label(name)
-        # If another column has that name already, this one keeps its own.
-        if label in taken and name not in numbers:
-            label = name
+def _labels(encoder: MixedEncoder) -> list[Name]:
+    """Return a readable name for each column."""
+    columns = [(encoder.features.names[feature], kind) for feature, kind in encoder.columns.columns]
+    taken = {name for name, kind in columns if kind == NUMBER}
+    labels: list[Name] = []
+    for name, kind in columns:
+        label = name
+        if kind != NUMBER:
+            # If another column has that name already, this one keeps its own.
+            label = _label(name, KIND_NAMES[kind])
+            label = (name, KIND_NAMES[kind]) if label in taken else label
         taken.add(label)
-        labels.append((label, name in numbers))
+        labels.append(label)
     return labels
 
 
-def _label(name: Name) -> Name:
-    """Return a readable name for a column.
+def _label(name: Name, kind: str) -> Name:
+    """Return a readable name for what a column says about a feature.
 
     Examples
     --------
-    >>> _label(Column(TimePart("when", "hour"), "log odds"))
+    >>> _label(TimePart("when", "hour"), "log odds")
     'when_hour_log_odds'
 
     """
-    if isinstance(name, Column | TimePart):
-        feature = _label(name.feature)
-        if isinstance(feature, str):
-            kind = name.kind if isinstance(name, Column) else name.part
-            return f"{feature}_{kind.replace(' ', '_')}"
-    return name
+    if isinstance(name, TimePart):
+        return _label(name.feature, f"{name.part} {kind}")
+    return f"{name}_{kind.replace(' ', '_')}" if isinstance(name, str) else (name, kind)

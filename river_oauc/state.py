@@ -1,21 +1,26 @@
-"""The state of a model as plain data, checked when it is read.
+"""The state of a model as plain data: declared once, copied and checked by name.
 
-A state is a nested dict of numbers, strings, lists, numpy arrays, and names of features. Pickles,
-copies and merged models all carry it. The owner of a part of a model writes it with `get_state` and
-reads it back through a `StateReader`, which refuses everything that the owner could not work with.
+A class lists the fields of its state. Copies, pickles, model files, checks and room for new
+features come from that list:
+
+    FIELDS = {"t": int, "weights": (float, "p"), "mean": (float, 2, "p"), "rng": random.Random}
+
+A tuple is an array: its type, and the length of each axis. A length may have a name, and then it is
+the same wherever the name occurs in the class. `"p"` is the number of features. A state is a dict
+of such fields.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 import typing
-from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_oauc.limits import MAX_NORM, short_repr
+from river_oauc.limits import short_repr
 
 State = dict[str, typing.Any]
 
@@ -23,219 +28,228 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
-# Counts beyond this are not exact in a double.
-_MAX_COUNT = 2**53
+# The integers of a state are counts and positions: from 0 to what a float can count.
+MAX_INTEGER = 2**53
 
 
-def pack_symmetric(matrix: FloatArray) -> FloatArray:
-    """Return the upper triangle of a symmetric matrix, row by row."""
-    return matrix[np.triu_indices(len(matrix))]
+class Stateful:
+    """A part of a model, with a state that its class declares.
 
-
-def unpack_symmetric(packed: FloatArray, size: int) -> FloatArray:
-    """Return the symmetric matrix with this upper triangle.
+    Attributes
+    ----------
+    FIELDS
+        The fields of the state and their types: `int`, `float`, `bool`, `list` (of hashables),
+        `random.Random`, `Stateful` (a part that the object has already), `[Stateful]` (a list of
+        such parts), or a tuple for an array. Whatever else an object has comes from its parameters.
+    FILL
+        What arrays hold for a feature that has not been seen, where that is not 0.
+    USED
+        Axes along which arrays have room to grow, and the attributes that tell how far it is used.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from river_oauc.state import unpack_symmetric
-    >>> unpack_symmetric(np.array([1.0, 2.0, 3.0]), 2)
-    array([[1., 2.],
-           [2., 3.]])
+    >>> from river_oauc.state import Stateful
+
+    >>> class Mean(Stateful):
+    ...     FIELDS = {"n": int, "mean": (float, "p")}
+    ...     n, mean = 0, np.zeros(2)
+
+    >>> state = Mean().get_state()
+    >>> state
+    {'n': 0, 'mean': array([0., 0.])}
+    >>> Mean().set_state(state | {"mean": np.array([1.0, np.nan])})
+    Traceback (most recent call last):
+    ValueError: the state is damaged: mean has numbers that are not finite
 
     """
-    rows, columns = np.triu_indices(size)
-    matrix = np.empty((size, size))
-    matrix[rows, columns] = packed
-    matrix[columns, rows] = packed
-    return matrix
+
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {}
+    FILL: typing.ClassVar[dict[str, float]] = {}
+    USED: typing.ClassVar[dict[str, str]] = {}
+
+    def get_state(self) -> State:
+        """Return a copy of the state."""
+        return {name: self._copied(name, field) for name, field in self.FIELDS.items()}
+
+    def _copied(self, name: str, field: typing.Any) -> typing.Any:
+        value = getattr(self, name)
+        if type(field) is tuple:
+            used = (getattr(self, self.USED[n]) if n in self.USED else None for n in field[1:])
+            return value[tuple(map(slice, used))].copy()
+        if field is random.Random:
+            return value.getstate()
+        if field is Stateful:
+            return value.get_state()
+        if type(field) is list:
+            return [part.get_state() for part in value]
+        return list(value) if field is list else value
+
+    def set_state(self, state: typing.Any) -> None:
+        """Take over a state, or raise a ValueError if it is damaged."""
+        own = {name: getattr(self, name, None) for name in self.FIELDS}
+        lengths: dict[str, int] = {}
+        for name, value in read_fields(state, self.FIELDS, own, lengths).items():
+            setattr(self, name, value)
+        for axis, attribute in self.USED.items():
+            setattr(self, attribute, lengths[axis])
+        self.check_state()
+
+    def check_state(self) -> None:
+        """Raise a ValueError if the fields, each valid alone, do not fit together."""
+
+    def moved(self, positions: IntArray | None, size: int) -> dict[str, NDArray[typing.Any]]:
+        """Return the arrays of features with feature i at `positions[i]`, and room for `size`.
+
+        If there are no positions, all features stay where they are.
+        """
+        moved = {}
+        for name, field in self.FIELDS.items():
+            if type(field) is tuple and "p" in field:
+                old, axes = getattr(self, name), field[1:]
+                lengths = zip(axes, old.shape, strict=True)
+                shape = [size if axis == "p" else length for axis, length in lengths]
+                new = np.full(shape, self.FILL.get(name, 0.0), old.dtype)
+                n = old.shape[axes.index("p")] if positions is None else len(positions)
+                source = tuple(slice(n if axis == "p" else None) for axis in axes)
+                if positions is None:
+                    new[source] = old
+                else:
+                    # No feature stands beyond the positions.
+                    old = old[source]
+                    kept = positions[: old.shape[axes.index("p")]]
+                    places = [
+                        kept if a == "p" else range(k) for a, k in zip(axes, shape, strict=True)
+                    ]
+                    new[np.ix_(*places)] = old
+                moved[name] = new
+        return moved
+
+    def reindex(self, positions: typing.Any, size: typing.Any) -> None:
+        """Move feature i to `positions[i]`, in arrays for `size` features.
+
+        Parts are replaced by copies, so that whoever has kept the old attributes can go back.
+        """
+
+        def copied(part: Stateful) -> Stateful:
+            twin = copy.copy(part)
+            twin.reindex(positions, size)
+            return twin
+
+        moved: dict[str, typing.Any] = dict(self.moved(positions, size))
+        for name, field in self.FIELDS.items():
+            if field is Stateful:
+                moved[name] = copied(getattr(self, name))
+            elif type(field) is list:
+                moved[name] = [copied(part) for part in getattr(self, name)]
+        vars(self).update(moved)
 
 
-class StateReader:
-    """Take the fields out of a state one by one, each checked and copied.
+def damage(message: str) -> ValueError:
+    """Return the error to raise for a damaged state."""
+    return ValueError(f"the state is damaged: {message}")
 
-    Arrays come out contiguous, writable and owned by the reader, wherever they came from: a
-    memory-mapped file, the buffers of a pickle, another model.
+
+def n_bytes(value: typing.Any) -> int:
+    """Return the size of plain data."""
+    if isinstance(value, dict):
+        return sum(map(n_bytes, (*value.keys(), *value.values())))
+    if isinstance(value, list | tuple):
+        return value.__sizeof__() + sum(map(n_bytes, value))
+    return int(value.__sizeof__())
+
+
+def read_fields(
+    state: typing.Any,
+    fields: dict[str, typing.Any],
+    own: dict[str, typing.Any] | None = None,
+    lengths: dict[str, int] | None = None,
+) -> State:
+    """Return a copy of a state with these fields, or raise a ValueError if it is damaged.
 
     Parameters
     ----------
     state
-        A dict of fields.
-    path
-        The name of the state in error messages.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from river_oauc.state import StateReader
-
-    >>> reader = StateReader({"n": 3, "mean": np.array([1.0, np.nan])}, "moments")
-    >>> reader.count("n")
-    3
-    >>> reader.array("mean", 2)
-    Traceback (most recent call last):
-    ValueError: the state of moments is damaged: mean has numbers that are not finite
+        The state.
+    fields
+        Its fields and their types; see `Stateful`.
+    own
+        The parts that take over fields of the type `Stateful`.
+    lengths
+        The lengths of axes by name, which are added here.
 
     """
+    if type(state) is not dict or state.keys() != fields.keys():
+        raise damage(f"it is not a dict of {', '.join(fields)}")
+    own, lengths = own or {}, {} if lengths is None else lengths
+    return {
+        name: _read(name, own.get(name), state[name], field, lengths)
+        for name, field in fields.items()
+    }
 
-    def __init__(self, state: typing.Any, path: str) -> None:
-        self.path = path
-        if type(state) is not dict:
-            raise self.error(f"it is a {type(state).__name__}, not a dict")
-        self._fields = dict(state)
 
-    def error(self, message: str) -> ValueError:
-        """Return the error to raise for a damaged state."""
-        return ValueError(f"the state of {self.path} is damaged: {message}")
-
-    def take(self, name: str) -> typing.Any:
-        """Take a field as it is."""
-        if name not in self._fields:
-            raise self.error(f"{name} is missing")
-        return self._fields.pop(name)
-
-    def number(self, name: str, minimum: float = -math.inf, maximum: float = math.inf) -> float:
-        """Take a finite number between two bounds."""
-        value = self.take(name)
-        # A parameter may have been a number of numpy, and so what was computed with it.
-        if isinstance(value, float) or type(value) is int and abs(value) <= _MAX_COUNT:
-            value = float(value)
-        if type(value) is not float or not math.isfinite(value):
-            raise self.error(f"{name} is {short_repr(value)}, not a finite number")
-        if not minimum <= value <= maximum:
-            raise self.error(f"{name} is {value:g}, and must be in [{minimum:g}, {maximum:g}]")
+def _read(
+    name: str, own: typing.Any, value: typing.Any, field: typing.Any, lengths: dict[str, int]
+) -> typing.Any:
+    """Return a field of a state, checked and copied; `own` is what the object has there."""
+    if field is typing.Any:
         return value
-
-    def total_weight(self, name: str) -> float:
-        """Take a sum of importance weights: 0, or at least the smallest weight."""
-        total = self.number(name, minimum=0.0, maximum=_MAX_COUNT * MAX_NORM)
-        if 0.0 < total < 1.0 / MAX_NORM:
-            raise self.error(f"{name} is {total:g}, and no weight is so small")
-        return total
-
-    def count(self, name: str, minimum: int = 0, maximum: int = _MAX_COUNT) -> int:
-        """Take a whole number between two bounds."""
-        value = self.take(name)
-        if type(value) is not int or not minimum <= value <= maximum:
-            raise self.error(
-                f"{name} is {short_repr(value)}, not a whole number in [{minimum}, {maximum}]"
-            )
-        return value
-
-    def flag(self, name: str) -> bool:
-        """Take a boolean."""
-        value = self.take(name)
-        if type(value) is not bool:
-            raise self.error(f"{name} is {short_repr(value)}, not a boolean")
-        return value
-
-    def array(
-        self,
-        name: str,
-        *shape: int | None,
-        minimum: float = -math.inf,
-        maximum: float = math.inf,
-        nan_allowed: bool = False,
-    ) -> FloatArray:
-        """Take an array of finite doubles; a length of None may be anything."""
-        array: FloatArray = self._array(name, np.float64, shape)
-        self._check_finite(name, array, nan_allowed, minimum, maximum)
-        return array
-
-    def singles(self, name: str, *shape: int | None, nan_allowed: bool = False) -> SingleArray:
-        """Take an array of finite numbers in single precision."""
-        array: SingleArray = self._array(name, np.float32, shape)
-        self._check_finite(name, array, nan_allowed)
-        return array
-
-    def _check_finite(
-        self,
-        name: str,
-        array: NDArray[typing.Any],
-        nan_allowed: bool,
-        minimum: float = -math.inf,
-        maximum: float = math.inf,
-    ) -> None:
-        numbers = array[~np.isnan(array)] if nan_allowed else array
-        if not np.isfinite(numbers).all():
-            raise self.error(f"{name} has numbers that are not finite")
-        self._check_bounds(name, numbers, minimum, maximum)
-
-    def vector(self, name: str, size: int | None = None) -> FloatArray:
-        """Take a vector of weights or features, of a given length or any but 0."""
-        # A mean of vectors may be longer than all of them, by rounding.
-        array = self.array(name, size, minimum=-2.0 * MAX_NORM, maximum=2.0 * MAX_NORM)
-        if not len(array):
-            raise self.error(f"{name} is empty")
-        return array
-
-    def integers(
-        self, name: str, *shape: int | None, minimum: int = 0, maximum: int = _MAX_COUNT
-    ) -> IntArray:
-        """Take an array of integers; a length of None may be anything."""
-        array: IntArray = self._array(name, np.int64, shape)
-        self._check_bounds(name, array, minimum, maximum)
-        return array
-
-    def _array(self, name: str, dtype: type, shape: Sequence[int | None]) -> typing.Any:
-        value = self.take(name)
-        if not isinstance(value, np.ndarray) or value.dtype.newbyteorder("=") != dtype:
-            raise self.error(f"{name} is not an array of {np.dtype(dtype).name}")
-        if value.ndim != len(shape) or any(
-            wanted not in (None, length) for wanted, length in zip(shape, value.shape, strict=True)
-        ):
-            raise self.error(f"{name} has the shape {value.shape}, and must have {tuple(shape)}")
-        # Not a subclass such as memmap, and in the byte order of this machine.
-        return np.array(value, dtype=dtype, order="C", subok=False)
-
-    def _check_bounds(
-        self, name: str, array: NDArray[typing.Any], minimum: float, maximum: float
-    ) -> None:
-        if array.size and not (array.min() >= minimum and array.max() <= maximum):
-            raise self.error(f"{name} has numbers outside [{minimum:g}, {maximum:g}]")
-
-    def symmetric(
-        self, name: str, size: int, minimum: float = -math.inf, maximum: float = math.inf
-    ) -> FloatArray:
-        """Take a symmetric matrix that was packed by `pack_symmetric`."""
-        packed = self.array(name, size * (size + 1) // 2, minimum=minimum, maximum=maximum)
-        return unpack_symmetric(packed, size)
-
-    def names(self, name: str) -> list[Hashable]:
-        """Take a list of different hashable names."""
-        value = self.take(name)
-        if type(value) is not list:
-            raise self.error(f"{name} is a {type(value).__name__}, not a list")
-        try:
-            n_different = len(set(value))
-        except TypeError:
-            raise self.error(f"{name} has a name that is not hashable") from None
-        if n_different < len(value):
-            raise self.error(f"{name} has a name twice")
-        return list(value)
-
-    def rng(self, name: str) -> random.Random:
-        """Take the state of a random generator, as `random.Random.getstate` gives it."""
-        value = self.take(name)
+    if type(field) is tuple:
+        return _read_array(name, value, field, lengths)
+    if field is Stateful:
+        own.set_state(value)
+        return own
+    if type(field) is list:
+        if type(value) is not list or len(value) != len(own):
+            raise damage(f"{name} is not a list of {len(own)} states")
+        for part, state in zip(own, value, strict=True):
+            part.set_state(state)
+        return own
+    if field is random.Random:
         rng = random.Random()
         try:
             rng.setstate(value)
+            # From a state of zeros comes nothing else, and `sample` would wait for ever.
+            if not any(value[1][:-1]):
+                raise ValueError
         except (TypeError, ValueError, LookupError, OverflowError):
-            raise self.error(f"{name} is not the state of a random generator") from None
+            raise damage(f"{name} is not the state of a random generator") from None
         return rng
+    # A parameter may have been a number of numpy, and so what was computed with it.
+    if isinstance(value, np.generic):
+        value = value.item()
+    if (
+        type(value) is not field
+        or (field is float and not math.isfinite(value))
+        or (field is int and not 0 <= value <= MAX_INTEGER)
+    ):
+        raise damage(f"{name} is {short_repr(value)}, and must be a {field.__name__}")
+    if field is list:
+        try:
+            hash(tuple(value))
+        except TypeError:
+            raise damage(f"{name} has something that is not hashable") from None
+        return list(value)
+    return value
 
-    def reader(self, name: str) -> StateReader:
-        """Take a nested state."""
-        return StateReader(self.take(name), f"{self.path}.{name}")
 
-    def readers(self, name: str, n: int | None = None) -> list[StateReader]:
-        """Take a list of nested states, of a given length or any."""
-        value = self.take(name)
-        if type(value) is not list or n not in (None, len(value)):
-            raise self.error(f"{name} is not a list of {'states' if n is None else n}")
-        return [StateReader(item, f"{self.path}.{name}[{i}]") for i, item in enumerate(value)]
-
-    def finish(self) -> None:
-        """Refuse fields that nobody has taken."""
-        if self._fields:
-            raise self.error(f"it has unknown fields: {short_repr(sorted(map(str, self._fields)))}")
+def _read_array(
+    name: str, value: typing.Any, field: tuple[typing.Any, ...], lengths: dict[str, int]
+) -> NDArray[typing.Any]:
+    """Return an array of a state, checked against its field and the named lengths so far."""
+    dtype, *axes = field
+    if not isinstance(value, np.ndarray) or value.dtype.newbyteorder("=") != dtype:
+        raise damage(f"{name} is not an array of {np.dtype(dtype).name}")
+    if value.ndim != len(axes) or any(
+        length != (lengths.setdefault(axis, length) if isinstance(axis, str) else axis)
+        for axis, length in zip(axes, value.shape, strict=True)
+    ):
+        raise damage(f"{name} has the shape {value.shape}, and must have {tuple(axes)}")
+    # Arrays in single precision hold examples, in which NaN stands for unknown.
+    is_valid = np.isfinite(value) | (np.isnan(value) & (value.dtype.itemsize == 4))
+    if not is_valid.all():
+        raise damage(f"{name} has numbers that are not finite")
+    if value.dtype.kind == "i" and not ((value >= 0) & (value <= MAX_INTEGER)).all():
+        raise damage(f"{name} has numbers that are no counts and no positions")
+    # Ours alone: no memory map, view or subclass, and in the byte order of this machine.
+    return np.array(value, dtype=dtype, order="C", subok=False)

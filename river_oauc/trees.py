@@ -5,12 +5,12 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator
 
-from river_oauc.encoding.records import RecordVectorizer
-from river_oauc.encoding.values import Record
 from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_choice, check_count
 from river_oauc.rankers.boosting import TreeRanker
 from river_oauc.rankers.boosting_losses import LOSSES
+from river_oauc.records.encoder import MixedEncoder
+from river_oauc.records.parse import Record
 
 
 class OTAUC(ExplainingClassifier):
@@ -97,8 +97,6 @@ class OTAUC(ExplainingClassifier):
 
     """
 
-    _encoder: RecordVectorizer
-
     def __init__(
         self,
         loss: str = "logistic",
@@ -126,11 +124,20 @@ class OTAUC(ExplainingClassifier):
         yield {"loss": "psi_m", "buffer_size": 20}
         yield {"loss": "psi_s", "prior": "empirical"}
 
-    def _new_encoder(self) -> RecordVectorizer:
-        return RecordVectorizer(self.max_features, self.max_categories)
+    def _new_encoder(self) -> MixedEncoder:
+        return MixedEncoder(
+            sparse=False,
+            is_pair=False,
+            is_prompt=True,
+            max_features=self.max_features,
+            max_categories=self.max_categories,
+        )
 
     def _new_ranker(self) -> TreeRanker:
         return TreeRanker(self.loss, self.buffer_size, self.seed)
 
-    def _explain(self, ranker: TreeRanker, x: Record) -> Explanation:
-        return self._encoder.sum_by_feature(ranker.contributions(self._encoder.encode_known(x)))
+    def _explain(self, x: Record) -> Explanation:
+        example, _ = self._encoder.encode(x)
+        contributions = self._ranker.contributions(example), None
+        moves: Explanation = self._encoder.sum_by_feature((example, None), contributions)
+        return moves

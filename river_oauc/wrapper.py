@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from river import base
 
-from river_oauc.encoding.labels import parse_weight
 from river_oauc.limits import short_repr
+from river_oauc.records.labels import parse_weight
 
 
 class ClassifierWrapper(base.Wrapper[base.Classifier], base.Classifier):

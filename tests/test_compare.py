@@ -26,7 +26,6 @@ from river_oauc.cli.compare.race import Group, Run, Step, make_groups, race
 from river_oauc.cli.compare.streams import named_stream
 from river_oauc.cli.models import CONTENDERS, Contender, find_contenders
 from river_oauc.cli.preparations import PREPARATIONS, one_hot
-from river_oauc.datasets import download
 from river_oauc.metrics import exact_auc
 from river_oauc.preprocessing import RecordEncoder
 
@@ -70,11 +69,11 @@ def test_default_run(tmp_path: pathlib.Path) -> None:
     text = output("compare", "--limit", "250")
     title, evidence, description, *_ = text.splitlines()
     assert re.match(r"\w+ ranks best: AUC 0\.\d{3}$|No clear winner: ", title)
-    assert description == "ImageSegments (cement against the rest): 250 rows, 12.0% positive"
+    assert description == "ImageSegments (brickface against the rest): 250 rows, 12.8% positive"
     aucs = table_aucs(text)
     assert set(aucs) == BY_DEFAULT
     assert list(aucs.values()) == sorted(aucs.values(), reverse=True)
-    assert "Only 30 of the rows are positive: the standard error of an AUC may be 0.09" in text
+    assert "Only 32 of the rows are positive: the standard error of an AUC may be 0.09" in text
     assert [path.name for path in tmp_path.iterdir()] == ["river-oauc-compare.png"]
 
 
@@ -166,18 +165,6 @@ def test_shuffling_keeps_the_examples() -> None:
     shuffled = named_stream("Phishing").examples
     assert shuffled != own_order
     assert sorted(map(repr, shuffled)) == sorted(map(repr, own_order))
-
-
-def test_benchmark_set_without_network(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: object) -> bytes:
-        raise OSError("no network")
-
-    monkeypatch.delenv("RIVER_OAUC_DATA", raising=False)
-    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
-    monkeypatch.setattr(download, "fetch", fail)
-    assert "cannot be loaded: no network" in refusal("compare", "heart")
 
 
 @pytest.mark.parametrize(
@@ -489,11 +476,10 @@ def test_contenders() -> None:
         ("--output a.txt", "a.txt: the name of the output must end in .csv or .json"),
         ("--output no/a.csv", "no/a.csv: the output cannot be written there"),
         ("phising", "unknown set 'phising' (did you mean 'Phishing'?); the known ones are Image"),
-        # It could be river's or the paper's.
-        ("SHUTTLE", "unknown set 'SHUTTLE' (did you mean 'shuttle'?)"),
+        ("heart", "unknown set 'heart'; the known ones are ImageSegments, Phishing, Bananas, Sh"),
         ("--models SVM", "unknown model 'SVM'; the known ones are "),
         ("Phishing --exclude http", "Phishing: no column 'http' (did you mean 'https'?)"),
-        ("--limit 1", "ImageSegments (cement against the rest): none of the 1 examples is positiv"),
+        ("--limit 1", "ImageSegments (brickface against the rest): none of the 1 examples is posi"),
     ],
 )
 def test_refused_requests(

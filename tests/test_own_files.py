@@ -192,7 +192,7 @@ def test_no_column_hides_another() -> None:
         ("", "", "there is no row in it"),
         ("a,b,y\n", "", "there is no row in it"),
         ("a,b,y\n1,2,\n", "", "there is no row with a label"),
-        ("a,b,y\n1,2,0\n3,1\n", "", "line 3 has 2 cells, the header has 3; a cell with ','"),
+        ("a,b,y\n1,2,0\n3,1\n", "", "line 3: 2 cells below a header of 3"),
         ("a,b,y\n1,2,1\n3,4,1\n", "", "each of the 2 examples is positive; a larger --limit may"),
         ("a,y\n1,0\n2,0\n3,1\n", "--limit 2", "none of the 2 examples is positive; a larger"),
         ("a,y\n1,0\n2,no\n", "", "line 3: 'y' is 'no', neither 1 nor 0: --positive VALUE says"),

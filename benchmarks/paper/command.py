@@ -8,6 +8,7 @@ import pathlib
 
 from rich.console import Console
 
+from benchmarks.datasets import BENCHMARKS
 from benchmarks.examples import download_missing
 from benchmarks.paper.methods import TABLES
 from benchmarks.paper.protocol import PAPER_RUNS, Cell, run_cell
@@ -17,8 +18,6 @@ from benchmarks.paper.summary import Summary, summarise
 from benchmarks.workers import add_jobs_argument, run_cells
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
-from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.published import check_directory_variable
 from river_oauc.files import replace_file
 
 __all__ = ["add_arguments", "run"]
@@ -76,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
     table = make(args.grid_step) if args.grid_step else make()
     datasets = known_names("set", args.datasets, BENCHMARKS)
     methods = known_names("method", args.methods, [method.name for method in table.methods])
-    check_directory_variable()
     out = args.out.absolute()
     if not next(path for path in (out, *out.parents) if path.exists()).is_dir():
         # It cannot be created: let the system say why before anything is downloaded.
@@ -97,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             say(console, f"{len(cells) - len(missing):,} of {len(cells):,} runs are there already")
         with progress_bar("running") as progress:
             # The time of a run grows with the set.
-            sizes = {cell: BENCHMARKS[cell.dataset].facts.n_samples for cell in missing}
+            sizes = {cell: BENCHMARKS[cell.dataset].n_samples for cell in missing}
             task = progress.add_task("", total=sum(sizes.values()))
             run_of_table = functools.partial(run_cell, table)
             for cell, outcome in run_cells(run_of_table, missing, args.jobs):

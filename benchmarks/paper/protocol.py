@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.arrays import BoolArray, FloatArray, IndexArray
+from benchmarks.datasets import BENCHMARKS
 from benchmarks.paper.grids.stack import Stack
 from benchmarks.paper.methods import Method, Setting, Table
-from river_oauc.datasets import BENCHMARKS
 from river_oauc.metrics import exact_auc
 
 __all__ = [
@@ -68,7 +68,7 @@ def run_cell(table: Table, cell: Cell) -> Outcome:
 
 @functools.lru_cache(maxsize=1)
 def _load(dataset: str) -> tuple[FloatArray, BoolArray]:
-    return BENCHMARKS[dataset]().to_numpy()
+    return BENCHMARKS[dataset].to_numpy()
 
 
 def split(y: BoolArray, run: int, max_examples: int | None = None) -> tuple[IndexArray, IndexArray]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import itertools
 import lzma
-import os
 import pathlib
 
 import numpy as np
 
-from river_oauc.cli.cells import Value, parse_cell
+from benchmarks.datasets import data_directory
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.models import Example
-from river_oauc.datasets.published import DIRECTORY_VARIABLE
+from river_oauc.cli.preparations import typed
 
 __all__ = ["ORDERED", "SETS", "TUNED", "directory", "read_set"]
 
@@ -61,9 +60,8 @@ TUNED = frozenset(
 
 def directory() -> pathlib.Path | None:
     """Return the directory of the sets, or None if they are not on this machine."""
-    root = os.environ.get(DIRECTORY_VARIABLE)
-    path = pathlib.Path(root or ".", "records")
-    return path if root and path.is_dir() else None
+    root = data_directory()
+    return root / "records" if root and (root / "records").is_dir() else None
 
 
 def read_set(name: str, limit: int, seed: int = 0) -> list[Example]:
@@ -71,7 +69,7 @@ def read_set(name: str, limit: int, seed: int = 0) -> list[Example]:
     path = directory()
     if path is None:
         raise UserError(
-            f"there are no records here: set {DIRECTORY_VARIABLE} to a directory that has "
+            "there are no records here: set RIVER_OAUC_DATA to a directory that has "
             f"records/{name}.csv.xz"
         )
     with lzma.open(path / f"{name}.csv.xz", "rt", encoding="utf-8", newline="") as file:
@@ -82,8 +80,10 @@ def read_set(name: str, limit: int, seed: int = 0) -> list[Example]:
             everything = list(rows)
             order = np.random.default_rng(seed).permutation(len(everything))
             chosen = [everything[i] for i in order[:limit]]
-    return [(_record(row), row["target"] == "1") for row in chosen]
-
-
-def _record(row: dict[str, str]) -> dict[str, Value]:
-    return {name: parse_cell(cell) for name, cell in row.items() if name != "target"}
+    return [
+        (
+            {name: typed(cell) for name, cell in row.items() if name != "target"},
+            row["target"] == "1",
+        )
+        for row in chosen
+    ]

@@ -7,7 +7,8 @@ import functools
 
 from rich.console import Console
 
-from benchmarks.examples import download_missing, examples_of
+from benchmarks.datasets import STREAMS
+from benchmarks.examples import SETS, download_missing, examples_of
 from benchmarks.progressive.command import (
     Benchmark,
     add_common_arguments,
@@ -21,9 +22,6 @@ from benchmarks.progressive.validation import Cell, Outcome
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_names
 from river_oauc.cli.console.terminal import print_table
-from river_oauc.datasets import BENCHMARKS
-from river_oauc.datasets.published import check_directory_variable
-from river_oauc.datasets.streams import STREAMS, RealStream
 
 __all__ = ["add_arguments", "run", "run_cell"]
 
@@ -34,7 +32,7 @@ LEGEND = (
     "examples: such models are not ranked."
 )
 # Only models with cheap steps run on streams with thousands of features.
-WIDE = frozenset(name for name, facts in STREAMS.items() if facts.is_sparse)
+WIDE = frozenset(name for name, stream in STREAMS.items() if stream.is_sparse)
 # Nor on two that need more than 10,000 examples, unless all streams are run in full. kdd99_10 has
 # four positives before that, and in bank the share of positives rises to the end.
 LONG = frozenset({"bank", "kdd99_10"})
@@ -64,12 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs, print the tables, and write tables and figures."""
-    check_directory_variable()
     if args.list:
         return _list()
-    names = (
-        known_names("stream", args.streams, [*STREAMS, *BENCHMARKS]) if args.streams else _present()
-    )
+    names = known_names("stream", args.streams, SETS) if args.streams else _present()
     models = chosen_models(args.models, STREAM_MODELS)
     download_missing(names)
     cheap = {name: model for name, model in models.items() if model.for_wide}
@@ -92,18 +87,18 @@ def run(args: argparse.Namespace) -> int:
 def _list() -> int:
     """Print the catalogue."""
     table = [["stream", "rows", "features", "positives", "order", "here", "positive", "from"]]
-    for name, facts in STREAMS.items():
-        fetched = "river" if facts.river else "download" if facts.recipe else "by hand"
+    for name, stream in STREAMS.items():
+        fetched = "river" if stream.river else "download" if stream.published else "by hand"
         table.append(
             [
                 name,
-                f"{facts.n_samples:,}",
-                f"{facts.n_features:,}",
-                f"{facts.share:.2%}",
-                "kept" if facts.is_ordered else "shuffled",
-                "yes" if RealStream(name).is_here else "-",
-                facts.positive,
-                f"{fetched}: {facts.source} ({facts.licence})",
+                f"{stream.n_samples:,}",
+                f"{stream.n_features:,}",
+                f"{stream.n_positives / stream.n_samples:.2%}",
+                "kept" if stream.is_ordered else "shuffled",
+                "yes" if stream.is_here else "-",
+                stream.positive,
+                f"{fetched}: {stream.source} ({stream.licence})",
             ]
         )
     print_table(Console(), table)
@@ -112,7 +107,7 @@ def _list() -> int:
 
 def _present() -> list[str]:
     """Return the real streams that are on this machine."""
-    present = [name for name in STREAMS if RealStream(name).is_here]
+    present = [name for name, stream in STREAMS.items() if stream.is_here]
     if not present:
         raise UserError(
             "no stream is on this machine: name some to download them, or set RIVER_OAUC_DATA to a "
@@ -123,9 +118,8 @@ def _present() -> list[str]:
 
 def _n_examples(args: argparse.Namespace, name: str) -> int:
     """Return the number of examples to learn of a stream."""
-    n_samples = (STREAMS[name] if name in STREAMS else BENCHMARKS[name].facts).n_samples
     limit = args.limit or (LONG_LIMIT if name in WIDE | LONG else LIMIT)
-    return n_samples if args.full else min(n_samples, limit)
+    return SETS[name].n_samples if args.full else min(SETS[name].n_samples, limit)
 
 
 def run_cell(max_seconds: float, cell: Cell) -> Outcome:

@@ -1,4 +1,4 @@
-"""The compiled twins of the functions of `rankers.mixture` and `rankers.stack`."""
+"""The compiled functions of `rankers.mixture` and `rankers.stack`."""
 
 from libc.math cimport copysign, exp, fabs, isnan, log, log1p, sqrt
 from scipy.linalg.cython_blas cimport ddot, dgemv, dsymv, dsyrk
@@ -100,35 +100,34 @@ def update_units(
     const double[::1] x not None,
     const double[::1] scales not None,
     double n_seen,
-    const double[::1] n_missing not None,
+    const double[::1] n_known not None,
     const double[::1] mean not None,
     const double[::1] variance not None,
     const double[::1] factors not None,
 ):
     cdef Py_ssize_t j, size = x.shape[0]
-    check(scales.shape[0] == n_missing.shape[0] == mean.shape[0] == size)
+    check(scales.shape[0] == n_known.shape[0] == mean.shape[0] == size)
     check(variance.shape[0] == factors.shape[0] == size)
-    missing_array, mean_array = new_vector(size), new_vector(size)
+    known_array, mean_array = new_vector(size), new_vector(size)
     variance_array, factors_array = new_vector(size), new_vector(size)
-    cdef double* new_missing = data(missing_array)
+    cdef double* new_known = data(known_array)
     cdef double* new_mean = data(mean_array)
     cdef double* new_variance = data(variance_array)
     cdef double* new_factors = data(factors_array)
     cdef double memory = fmax(_UNITS_MEMORY, _UNITS_SHARE * n_seen)
     cdef double rate, deviation, step
     for j in range(size):
-        new_missing[j], new_mean[j], new_variance[j] = n_missing[j], mean[j], variance[j]
-        if isnan(x[j]):
-            new_missing[j] += 1.0
-        else:
-            rate = 1.0 / fmin(fmax(n_seen - n_missing[j], 1.0), memory)
+        new_known[j], new_mean[j], new_variance[j] = n_known[j], mean[j], variance[j]
+        if not isnan(x[j]):
+            new_known[j] += 1.0
+            rate = 1.0 / fmin(fmax(new_known[j], 1.0), memory)
             deviation = signed_logarithm(x[j], scales[j]) - mean[j]
             deviation /= fmax(fabs(deviation * factors[j]) / _OUTLIER_DEVIATIONS, 1.0)
             step = rate * deviation
             new_mean[j] += step
             new_variance[j] = (1.0 - rate) * (variance[j] + step * deviation)
         new_factors[j] = sqrt(new_variance[j]) / (new_variance[j] + _SMALLEST_FEATURE_VARIANCE)
-    return missing_array, mean_array, variance_array, factors_array
+    return known_array, mean_array, variance_array, factors_array
 
 
 def standardize(

@@ -36,10 +36,6 @@ class AdaOAM(LinearClassifier):
 
     A step costs O(p²) time for p features, and memory is 2p² + O(p) doubles.
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class moments and
-    squared gradients add up exactly; weights are averaged by what each model knows of the rarer
-    class.
-
     Parameters
     ----------
     l2
@@ -61,7 +57,7 @@ class AdaOAM(LinearClassifier):
 
     >>> model = preprocessing.MinMaxScaler() | AdaOAM()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, ExactROCAUC())
-    ExactROCAUC: 95.90%
+    ExactROCAUC: 95.89%
 
     References
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from river import base
 
 from river_oauc.classifier import OnlineAUCClassifier
-from river_oauc.encoding.vectorizer import Vectorizer
+from river_oauc.records.numeric import Vectorizer
 
 
 class LinearBaseline(OnlineAUCClassifier):
@@ -20,4 +20,4 @@ class LinearBaseline(OnlineAUCClassifier):
     def weights(self) -> dict[base.typing.FeatureName, float]:
         """The weights of the score, by the names of the features."""
         with self._lock:
-            return self._encoder.decode(self._numpy_ranker().weights)
+            return self._encoder.decode(self._ranker.weights)

@@ -27,9 +27,6 @@ class Perceptron(LinearBaseline):
 
     A step costs O(p) time for p features, and memory is O(p).
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Weights are averaged
-    by what each model knows of the rarer class; class means are exact.
-
     Parameters
     ----------
     prior
@@ -76,9 +73,6 @@ class PAI(LinearBaseline):
     82.8 and 83.8.
 
     A step costs O(p) time for p features, and memory is O(p).
-
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Weights are averaged
-    by what each model knows of the rarer class; class means are exact.
 
     Parameters
     ----------
@@ -139,9 +133,6 @@ class OLUBAUC(LinearBaseline):
 
     A step costs O(p) time for p features, and memory is O(p).
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Weights and threshold
-    are averaged by what each model knows of the rarer class; class means are exact.
-
     Parameters
     ----------
     l2
@@ -197,7 +188,7 @@ class OLUBAUC(LinearBaseline):
     def threshold(self) -> float:
         """The score that separates the classes. It is not part of the score."""
         with self._lock:
-            return float(self._numpy_ranker().threshold)
+            return float(self._ranker.threshold)
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -6,9 +6,9 @@ import typing
 from collections.abc import Iterator
 
 from river_oauc.baselines.base import LinearBaseline
-from river_oauc.encoding.sparse_vectorizer import SparseVectorizer
 from river_oauc.parameters import check_number
 from river_oauc.rankers.ftrl import FTRLAUCRanker
+from river_oauc.records.numeric import SparseVectorizer
 
 
 class FTRLAUC(LinearBaseline):
@@ -50,10 +50,6 @@ class FTRLAUC(LinearBaseline):
 
     Learning and predicting take time in proportion to the features of an example that are not 0,
     however many are known. Memory is two doubles per feature, and what its name takes in a dict.
-
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Squared gradients and
-    class means of the scores add up. Weights of frequent features are averaged, and those of rare
-    features are added.
 
     Parameters
     ----------

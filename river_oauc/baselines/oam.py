@@ -28,10 +28,6 @@ class OAM(LinearBaseline):
 
     A step costs O(B p) time for buffers of B examples with p features, and memory is 2 B p doubles.
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Weights are averaged
-    by what each model knows of the rarer class, and the buffers become uniform samples of both
-    parts.
-
     Parameters
     ----------
     C

@@ -41,9 +41,6 @@ class SOLAM(LinearBaseline):
 
     A step costs O(p) time for p features, and memory is O(p).
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. w, its average, a, b
-    and α are averaged by what each model knows of the rarer class; class means are exact.
-
     Parameters
     ----------
     xi
@@ -117,9 +114,6 @@ class SPAUC(LinearBaseline):
     | `l2` = 2²   | 75.1 | 75.4 | 75.5 | 75.5 | 75.4 | 75.4 | 75.2 |
 
     A step costs O(p) time for p features, and memory is O(p).
-
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Weights are averaged
-    by what each model knows of the rarer class; class means are exact.
 
     Parameters
     ----------

@@ -9,23 +9,18 @@ import os
 import sys
 import typing
 from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 
 from river_oauc import __version__
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import one_line
-from river_oauc.datasets import DatasetError
 
 _REQUIRED_PACKAGES = ("matplotlib", "rich", "threadpoolctl")
 
 
-class Command(typing.Protocol):
-    """A module with a command."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command and return its exit code."""
+# The name of a command, its module with `add_arguments(parser)` and `run(args)`, which returns the
+# exit code, and a summary.
+Command = tuple[str, ModuleType, str]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,24 +30,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
 
 
-def _commands() -> Iterable[tuple[str, Command, str]]:
+def _commands() -> Iterable[Command]:
     # Imported here because they need the extra.
-    from river_oauc.cli import datasets, explain, learn, score
+    from river_oauc.cli import explain, learn, score
     from river_oauc.cli.compare import command as compare
 
     return (
-        ("compare", compare, "our learners against river's, on a set or on your own file"),
-        ("learn", learn, "learn a model file from rows with labels, or go on with it"),
+        ("compare", compare, "our learners against river's, on your own file or a set"),
+        ("learn", learn, "learn a model file from rows with labels, or let it learn on"),
         ("score", score, "score the rows of a file with a model file"),
         ("explain", explain, "what a model file has learned, and what moves its scores"),
-        ("datasets", datasets, "the paper's benchmark sets, and which of them are on this machine"),
     )
 
 
 def run_program(
     name: str,
     description: str,
-    commands: Callable[[], Iterable[tuple[str, Command, str]]],
+    commands: Callable[[], Iterable[Command]],
     argv: Sequence[str] | None = None,
 ) -> int:
     """Parse the arguments, run the command that they name and return its exit code.
@@ -67,7 +61,7 @@ def run_program(
     description
         One sentence for `--help`.
     commands
-        Imports the commands and returns the name, the module and a summary of each.
+        Imports the commands.
     argv
         The arguments; by default those of the process.
 
@@ -90,19 +84,18 @@ def run_program(
         # The matrices are too small to gain from threads.
         with threadpool_limits(limits=1, user_api="blas"):
             code: int = args.run(args)
-        _flush()
-    except (UserError, DatasetError) as error:
+        print(end="", flush=True)
+    except UserError as error:
         return refuse(str(error))
-    except BrokenPipeError:
-        # The reader, such as `head`, has read enough.
-        _discard_output()
-        return 0
     except OSError as error:
         try:
-            _flush()
+            print(end="", flush=True)
         except OSError:
-            # The output is full or closed.
-            _discard_output()
+            # It is full, or nobody reads it: discard what is still buffered.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            # The reader, such as `head`, has read enough.
+            return 0
         return refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         return refuse("there is not enough memory for this; ask for less")
@@ -119,9 +112,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {one_line(message)}; see {self.prog} --help\n")
 
 
-def _parser(
-    name: str, description: str, commands: Iterable[tuple[str, Command, str]]
-) -> argparse.ArgumentParser:
+def _parser(name: str, description: str, commands: Iterable[Command]) -> argparse.ArgumentParser:
     parser = _Parser(prog=name, description=description)
     parser.add_argument("--version", action="version", version=f"river-oauc {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -130,14 +121,3 @@ def _parser(
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
     return parser
-
-
-def _flush() -> None:
-    # A process may have been started without an output.
-    if sys.stdout is not None:
-        sys.stdout.flush()
-
-
-def _discard_output() -> None:
-    """Discard what is still buffered, because it cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

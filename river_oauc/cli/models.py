@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -11,24 +13,7 @@ from typing import Any
 
 from river import base, forest, imblearn, linear_model, optim, tree
 
-from river_oauc import (
-    FTRLAUC,
-    KOIL,
-    OAM,
-    OAUCM,
-    OAUCS,
-    OKAUCM,
-    OKAUCS,
-    OLUBAUC,
-    OTAUC,
-    PAI,
-    SOLAM,
-    SPAUC,
-    AdaOAM,
-    AutoOAUC,
-    Perceptron,
-    SparseOAUCM,
-)
+import river_oauc
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import known_name
 from river_oauc.cli.preparations import LINEAR, MIN_MAX, RAW, TREE
@@ -66,60 +51,51 @@ class Contender:
     preparations: tuple[str, ...] = (RAW,)
 
 
+def new_learner(name: str, seed: int) -> Any:
+    """Return a new learner of this package."""
+    cls = getattr(river_oauc, name)
+    return cls(seed=seed) if "seed" in inspect.signature(cls).parameters else cls()
+
+
+def _ours(name: str, by_default: bool = False, preparation: str = RAW) -> Contender:
+    make = functools.partial(new_learner, name)
+    return Contender(name, make, True, by_default, (preparation,))
+
+
 def _undersampled(seed: int) -> base.Classifier:
     return imblearn.RandomUnderSampler(
         linear_model.LogisticRegression(), desired_dist={False: 0.5, True: 0.5}, seed=seed
     )
 
 
-def _of_the_paper(name: str, make: Callable[[int], base.Classifier]) -> Contender:
-    return Contender(name, make, ours=True, by_default=False, preparations=(MIN_MAX,))
+def _trees(seed: int) -> base.Classifier:
+    return forest.ARFClassifier(n_models=10, seed=seed)
 
+
+# The paper's learners and its baselines.
+_PAPER = (
+    "OAUCM", "OAUCS", "OKAUCM", "OKAUCS", "KOIL", "OAM", "OLUBAUC", "AdaOAM", "FTRLAUC", "SOLAM",
+    "SPAUC", "PAI", "Perceptron",
+)  # fmt: skip
+
+# Undersampling before logistic regression is the usual choice in river for rare positives.
+# river's Perceptron has a bias, ours has none.
+_RIVER: tuple[tuple[str, Callable[[int], base.Classifier], bool, tuple[str, ...]], ...] = (
+    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR),
+    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR),
+    ("RandomUnderSampler", _undersampled, True, LINEAR),
+    ("PAClassifier", lambda _: linear_model.PAClassifier(), True, LINEAR),  # type: ignore
+    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR),
+    ("HoeffdingTreeClassifier", lambda _: tree.HoeffdingTreeClassifier(), False, TREE),
+    (ARF, _trees, True, TREE),
+)
 
 CONTENDERS = (
-    Contender("AutoOAUC", lambda seed: AutoOAUC(seed=seed), ours=True),
-    Contender("SparseOAUCM", lambda seed: SparseOAUCM(), ours=True),
-    Contender("OTAUC", lambda seed: OTAUC(seed=seed), ours=True, by_default=False),
-    _of_the_paper("OAUCM", lambda seed: OAUCM()),
-    _of_the_paper("OAUCS", lambda seed: OAUCS()),
-    _of_the_paper("OKAUCM", lambda seed: OKAUCM(seed=seed)),
-    _of_the_paper("OKAUCS", lambda seed: OKAUCS(seed=seed)),
-    _of_the_paper("KOIL", lambda seed: KOIL(seed=seed)),
-    _of_the_paper("OAM", lambda seed: OAM(seed=seed)),
-    _of_the_paper("OLUBAUC", lambda seed: OLUBAUC()),
-    _of_the_paper("AdaOAM", lambda seed: AdaOAM()),
-    _of_the_paper("FTRLAUC", lambda seed: FTRLAUC()),
-    _of_the_paper("SOLAM", lambda seed: SOLAM()),
-    _of_the_paper("SPAUC", lambda seed: SPAUC()),
-    _of_the_paper("PAI", lambda seed: PAI()),
-    _of_the_paper("Perceptron", lambda seed: Perceptron()),
-    Contender(LOGISTIC, lambda seed: linear_model.LogisticRegression(), preparations=LINEAR),
-    Contender(
-        "LR(AdaGrad)",
-        lambda seed: linear_model.LogisticRegression(optim.AdaGrad()),
-        preparations=LINEAR,
-    ),
-    # With logistic regression: the usual choice in river for rare positives.
-    Contender("RandomUnderSampler", _undersampled, preparations=LINEAR),
-    Contender(
-        "PAClassifier",
-        lambda seed: linear_model.PAClassifier(),  # type: ignore[no-untyped-call]
-        preparations=LINEAR,
-    ),
-    # Ours has the same name but no bias.
-    Contender(
-        "river.Perceptron",
-        lambda seed: linear_model.Perceptron(),
-        by_default=False,
-        preparations=LINEAR,
-    ),
-    Contender(
-        "HoeffdingTreeClassifier",
-        lambda seed: tree.HoeffdingTreeClassifier(),
-        by_default=False,
-        preparations=TREE,
-    ),
-    Contender(ARF, lambda seed: forest.ARFClassifier(n_models=10, seed=seed), preparations=TREE),
+    _ours("AutoOAUC", by_default=True),
+    _ours("SparseOAUCM", by_default=True),
+    _ours("OTAUC"),
+    *(_ours(name, preparation=MIN_MAX) for name in _PAPER),
+    *(Contender(name, make, False, default, p) for name, make, default, p in _RIVER),
 )
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-import math
+import datetime
 from collections.abc import Callable
 from typing import Any
 
 from river import compose, preprocessing
 
-from river_oauc.encoding.kinds import read_record
 from river_oauc.preprocessing import RecordEncoder
+from river_oauc.records.parse import parse_text, read_record
+
+
+def typed(value: Any) -> Any:
+    """Return what a string means as a number, a time or text, and any other value as it is.
+
+    Examples
+    --------
+    >>> [typed(value) for value in ("12", "1.5", " FR ", "2024-02-29", "", 7)]
+    [12, 1.5, 'FR', datetime.date(2024, 2, 29), None, 7]
+
+    """
+    if not isinstance(value, str):
+        return value
+    number, category = parse_text(value)
+    if isinstance(category, dict):
+        kind = datetime.datetime if "hour" in category else datetime.date
+        return kind.fromisoformat(value.strip())
+    return number if category is None and number == number else category
 
 
 def one_hot(record: dict[Any, Any]) -> dict[Any, float | int]:
@@ -25,13 +43,10 @@ def one_hot(record: dict[Any, Any]) -> dict[Any, float | int]:
     {'amount': 12.0, ('country', 'FR'): 1}
 
     """
-    features: dict[Any, float | int] = {}
-    for name, value in read_record(record).items():
-        if math.isnan(value.number):
-            features[name, value.category] = 1
-        else:
-            features[name] = value.number
-    return features
+    return dict(
+        (name, number) if number == number else ((name, category), 1)
+        for name, number, category in read_record(record)
+    )
 
 
 def _scaled_one_hot() -> Any:

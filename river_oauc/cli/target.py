@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import typing
 from dataclasses import dataclass
 from typing import Any
 
-from river_oauc.cli.cells import parse_cell
 from river_oauc.cli.console.errors import UserError
-from river_oauc.encoding.kinds import is_unknown
-from river_oauc.encoding.labels import parse_label
 from river_oauc.limits import short_repr
-
-_WORDS = {"true": True, "false": False}
+from river_oauc.records.parse import UNKNOWN, parse_value
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,7 @@ class Target:
 
         Examples
         --------
-        >>> Target("fraud").label({"amount": 12.5, "fraud": 1})
+        >>> Target("fraud").label({"amount": 12.5, "fraud": "1"})
         True
         >>> Target("kind", positive="theft").label({"amount": 12.5, "kind": "loss"})
         False
@@ -47,24 +41,23 @@ class Target:
 
         """
         label = record.get(self.column)
-        return None if is_unknown(label) else self._is_positive(label)
-
-    def _is_positive(self, label: Any) -> bool:
+        meaning = self._meaning(label)
+        if meaning is None:
+            return None
         if self.positive is not None:
-            return bool(_value(label) == self._positive_value)
-        try:
-            return parse_label(_value(label))
-        except ValueError:
+            return bool(meaning == self._meaning(self.positive))
+        if meaning not in (-1.0, 0.0, 1.0):
             raise UserError(
                 f"{self.column!r} is {short_repr(label)}, neither 1 nor 0: "
                 "--positive VALUE says which value is positive"
-            ) from None
+            )
+        return bool(meaning == 1.0)
 
-    @functools.cached_property
-    def _positive_value(self) -> Any:
-        return _value(parse_cell(typing.cast(str, self.positive)))
-
-
-def _value(label: Any) -> Any:
-    """Return a label, with the words true and false as booleans."""
-    return _WORDS.get(label.lower(), label) if isinstance(label, str) else label
+    def _meaning(self, label: Any) -> Any:
+        """Return the number or the category that a label is; None if it is unknown."""
+        value = parse_value(self.column, label)
+        if value is UNKNOWN:
+            return None
+        # Of a time, the category is only its hour and its weekday.
+        category = str(label) if isinstance(value.category, dict) else value.category
+        return value.number if value.number == value.number else category

@@ -22,14 +22,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from river_oauc.rankers.base import FloatArray, IntArray, SparseExample
+from river_oauc.rankers.base import Ranker
 from river_oauc.rankers.boosting import TreeRanker
 from river_oauc.rankers.mixture.constants import PRIOR_WEIGHTS, TREE_BUFFER
 from river_oauc.rankers.mixture.judge import Judge
 from river_oauc.rankers.mixture.ranker import Expert, MixtureRanker
-from river_oauc.rankers.sparse import SparseRanker
+from river_oauc.rankers.sparse import SparseExample, SparseRanker
 from river_oauc.rankers.stack import Stack
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, IntArray, State, Stateful, damage
 
 # The kinds of experts to choose from.
 EXPERTS = ("linear", "kernel", "trees", "sparse")
@@ -38,7 +38,7 @@ EXPERTS = ("linear", "kernel", "trees", "sparse")
 Example = tuple[FloatArray | None, SparseExample | None]
 
 
-class AutoRanker:
+class AutoRanker(Ranker):
     """A mixture of linear and kernel experts, boosted trees and a sparse expert.
 
     Parameters
@@ -52,8 +52,16 @@ class AutoRanker:
     ----------
     members
         The rankers whose scores are stacked, by name.
+    stack, judge
+        The weights of the members, and their progressive AUC.
+    totals
+        The weight of the negatives and of the positives so far.
 
     """
+
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "stack": Stateful, "judge": Stateful, "totals": (float, 2),
+    }  # fmt: skip
 
     def __init__(self, experts: Sequence[str], seed: int | None) -> None:
         self.members: dict[str, typing.Any] = {}
@@ -63,11 +71,9 @@ class AutoRanker:
             self.members["trees"] = TreeRanker("logistic", TREE_BUFFER, seed)
         if "sparse" in experts:
             self.members["sparse"] = SparseRanker()
-        self._prior = [PRIOR_WEIGHTS[name] for name in self.members]
-        self._stack = Stack(self._prior)
-        self._judge = Judge(len(self.members))
-        # The weight of the negatives and of the positives so far.
-        self._totals = [0.0, 0.0]
+        self.stack = Stack([PRIOR_WEIGHTS[name] for name in self.members])
+        self.judge = Judge(len(self.members))
+        self.totals = np.zeros(2)
 
     @property
     def mixture(self) -> MixtureRanker | None:
@@ -82,7 +88,7 @@ class AutoRanker:
         return max(dense, default=0), sparse
 
     def score(self, example: Example) -> float:
-        return self._stack.score(
+        return self.stack.score(
             [member.score(example[name == "sparse"]) for name, member in self.members.items()]
         )
 
@@ -91,14 +97,14 @@ class AutoRanker:
             member.learn(example[name == "sparse"], positive, weight)
             for name, member in self.members.items()
         ]
-        score = self._stack.score(scores)
+        score = self.stack.score(scores)
         all_scores = np.array([*scores, score])
         # First, so that the judge never has scores of a class without weight.
-        self._totals[positive] += weight
+        self.totals[int(positive)] += weight
         # A mixture alone has a judge of its own.
         if len(self.members) > 1 or self.mixture is None:
-            self._judge.compare(all_scores, positive, weight, self._totals[not positive])
-        self._stack.learn(all_scores[:-1], positive, weight)
+            self.judge.compare(all_scores, positive, weight, float(self.totals[int(not positive)]))
+        self.stack.learn(all_scores[:-1], positive, weight)
         return score
 
     def logit(self, score: float, empirical: bool) -> float:
@@ -109,13 +115,13 @@ class AutoRanker:
         """
         if not empirical:
             return score
-        negative, positive = (self._stack.class_weights + 0.5).tolist()
-        return score + float(self._stack.weights[-1]) + math.log(positive / negative)
+        negative, positive = (self.stack.class_weights + 0.5).tolist()
+        return score + float(self.stack.weights[-1]) + math.log(positive / negative)
 
     @property
     def experts(self) -> list[Expert]:
         """The progressive AUC of each expert, and its share in what keeps the classes apart."""
-        aucs, shares = self._judge.aucs.tolist(), self._shares().tolist()
+        aucs, shares = self.judge.aucs.tolist(), self._shares().tolist()
         experts: list[Expert] = []
         for name, auc, share in zip(self.members, aucs, shares, strict=False):
             if name == "mixture":
@@ -128,7 +134,7 @@ class AutoRanker:
         return experts
 
     def _shares(self) -> FloatArray:
-        gaps = self._stack.weights[:-1] * self._judge.recent_gaps()[:-1]
+        gaps = self.stack.weights[:-1] * self.judge.recent_gaps()[:-1]
         gaps = np.maximum(gaps, 0.0)
         total = gaps.sum()
         shares: FloatArray = gaps / total if total else np.full(len(gaps), 1.0 / len(gaps))
@@ -141,7 +147,7 @@ class AutoRanker:
         """
         dense, sparse = np.zeros(self.n_features[0]), None
         for (name, member), weight in zip(
-            self.members.items(), self._stack.weights.tolist(), strict=False
+            self.members.items(), self.stack.weights.tolist(), strict=False
         ):
             changes = weight * member.contributions(example[name == "sparse"])
             if name == "sparse":
@@ -153,9 +159,9 @@ class AutoRanker:
     def merge(self, other: AutoRanker) -> None:
         for name, member in self.members.items():
             member.merge(other.members[name])
-        self._stack.merge(other._stack)
-        self._judge.merge(other._judge)
-        self._totals = [a + b for a, b in zip(self._totals, other._totals, strict=True)]
+        self.stack.merge(other.stack)
+        self.judge.merge(other.judge)
+        self.totals += other.totals
 
     def reindex(self, positions: tuple[IntArray, IntArray], n_features: tuple[int, int]) -> None:
         for name, member in self.members.items():
@@ -163,19 +169,18 @@ class AutoRanker:
             member.reindex(positions[side], n_features[side])
 
     def get_state(self) -> State:
-        return {
-            "members": {name: member.get_state() for name, member in self.members.items()},
-            "stack": self._stack.get_state(),
-            "judge": self._judge.get_state(),
-            "totals": np.array(self._totals),
-        }
+        members = {name: member.get_state() for name, member in self.members.items()}
+        return super().get_state() | {"members": members}
 
-    def set_state(self, reader: StateReader) -> None:
-        members = reader.reader("members")
+    def set_state(self, state: typing.Any) -> None:
+        members = state.get("members") if type(state) is dict else None
+        if type(members) is not dict or members.keys() != self.members.keys():
+            raise damage(f"it has not the members {', '.join(self.members)}")
+        super().set_state({name: state[name] for name in state.keys() - {"members"}})
         for name, member in self.members.items():
-            member.set_state(members.reader(name))
-        members.finish()
-        self._stack = Stack.from_state(reader.reader("stack"), self._prior)
-        self._judge = Judge.from_state(reader.reader("judge"), len(self.members))
-        self._totals = reader.array("totals", 2, minimum=0.0).tolist()
-        reader.finish()
+            member.set_state(members[name])
+
+    def check_state(self) -> None:
+        for total, n_stored in zip(self.totals.tolist(), self.judge.n_stored, strict=True):
+            if n_stored and not total > 0.0:
+                raise damage("there are scores of a class without examples")

@@ -3,121 +3,59 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from river_oauc.state import FloatArray as FloatArray
-from river_oauc.state import IntArray as IntArray
-from river_oauc.state import State, StateReader
-
-# The rows of the features that are not 0, and their values.
-SparseExample = tuple[IntArray, FloatArray]
-
-Example = typing.TypeVar("Example", contravariant=True)
-Float = typing.TypeVar("Float", np.float32, np.float64)
+from river_oauc.state import FloatArray, Stateful
 
 
-class ReentranceError(RuntimeError):
-    """Code of the user, which a ranker has called while it learned, has made it learn."""
+class Ranker(Stateful):
+    """Learn a score from examples, and score others.
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the model has changed while its kernel or its learning rate was computed: neither of "
-            "them must call learn_one or learn_many"
-        )
-
-
-class LearningRanker(typing.Protocol[Example]):
-    """Score examples, learn from them, and give the state away.
-
-    This is all that a compiled twin has to offer. What happens rarely, such as merging, is done by
-    the numpy ranker on the same state.
-
-    An example is what the encoder of the classifier makes of a record: a dense array, in which NaN
-    stands for unknown if the ranker takes it, or the rows and values of a sparse one. An example
-    that is longer than those before brings features that have been 0 so far.
+    A ranker is the algorithm and nothing else: it gets what the encoder of a classifier makes of a
+    record. That is an array with an entry per feature, the rows and values of a sparse example, or
+    a pair of both. An example with more features than those before brings features that have been
+    0 so far. A ranker that merges has a method `merge` as well: it adds what another ranker has
+    learned from another part of the stream, with its features at the same places.
     """
 
     @property
     def n_features(self) -> typing.Any:
-        """The number of features that there is room for, or a pair if an example is a pair."""
+        """The number of features in the arrays."""
+        raise NotImplementedError
 
-    def learn(self, example: Example, positive: bool, weight: float) -> float | None:
-        """Learn from an example of positive weight.
+    def learn(self, example: typing.Any, positive: bool, weight: float) -> typing.Any:
+        """Learn from an example. A ValueError is raised before anything has changed."""
+        raise NotImplementedError
 
-        A ValueError is raised before anything has changed. A ranker that computes the score of the
-        example before it learns returns it, so that the caller need not do so again.
-        """
-
-    def score(self, example: Example) -> float:
+    def score(self, example: typing.Any) -> float:
         """Return the score of an example."""
+        raise NotImplementedError
 
     def logit(self, score: float, empirical: bool) -> float:
         """Return the log odds of a positive, given its score.
 
         The classes count as equally frequent, or as frequent as they have been.
         """
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-
-    def set_state(self, reader: StateReader) -> None:
-        """Take over a state, or raise a ValueError if it is damaged."""
+        raise NotImplementedError
 
 
-class Ranker(LearningRanker[Example], typing.Protocol[Example]):
-    """An algorithm in numpy."""
-
-    def merge(self, other: typing.Self) -> None:
-        """Add what another ranker has learned from another part of the stream.
-
-        Features stand at the same places in both. The other ranker is not used afterwards.
-        """
-
-    def reindex(self, positions: typing.Any, n_features: typing.Any) -> None:
-        """Move feature i to `positions[i]`, in arrays for `n_features` features.
-
-        Both are pairs if an example is a pair.
-        """
-
-
-def reindexed(
-    array: NDArray[Float], positions: IntArray, n_features: int, fill: float = 0.0
-) -> NDArray[Float]:
-    """Return an array whose last axis has entry i at `positions[i]`, and `fill` elsewhere.
-
-    Entries beyond the positions are dropped, because no feature stands there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from river_oauc.rankers.base import reindexed
-    >>> reindexed(np.array([1.0, 2.0, 0.0]), np.array([2, 0]), 4)
-    array([2., 0., 1., 0.])
-
-    """
-    moved = np.full((*array.shape[:-1], n_features), fill, dtype=array.dtype)
-    n = min(len(positions), array.shape[-1])
-    moved[..., positions[:n]] = array[..., :n]
-    return moved
-
-
-def learn_longer(ranker: typing.Any, x: FloatArray, positive: bool, weight: float) -> None:
-    """Let a ranker learn from an example with features that are new, and have been 0 so far.
+def learn_with_new_features(
+    ranker: Ranker, x: FloatArray, positive: bool, weight: float
+) -> typing.Any:
+    """Let a ranker learn from an example that is longer than its arrays.
 
     If the example is refused, the ranker is as it was.
     """
     before = vars(ranker).copy()
-    ranker.reindex(np.arange(ranker.n_features), len(x))
+    ranker.reindex(None, len(x))
     try:
-        ranker.learn(x, positive, weight)
-    except Exception:
+        return ranker.learn(x, positive, weight)
+    except BaseException:
         vars(ranker).update(before)
         raise
 
 
-def share_of_other(own: typing.Sequence[float], other: typing.Sequence[float]) -> float:
+def share_of_other(own: Sequence[float], other: Sequence[float]) -> float:
     """Return the weight of the other of two rankers in their average, given their class sizes.
 
     What a ranker knows depends on both classes, and most on the rarer one: it counts as
@@ -141,5 +79,5 @@ def share_of_other(own: typing.Sequence[float], other: typing.Sequence[float]) -
     return theirs / (mine + theirs) if theirs else 0.0
 
 
-def _effective_size(n: typing.Sequence[float]) -> float:
+def _effective_size(n: Sequence[float]) -> float:
     return 1.0 / (1.0 / n[0] + 1.0 / n[1]) if n[0] and n[1] else 0.0

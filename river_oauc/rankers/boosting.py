@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import math
 import random
 import typing
@@ -10,21 +10,24 @@ import typing
 import numpy as np
 
 from river_oauc.parameters import new_random
-from river_oauc.rankers.base import FloatArray, IntArray, share_of_other
+from river_oauc.rankers.base import Ranker, learn_with_new_features, share_of_other
 from river_oauc.rankers.boosting_losses import LOSSES
-from river_oauc.rankers.class_buffer import ClassBuffer
-from river_oauc.rankers.samples import newest_of_both
-from river_oauc.rankers.score_statistics import ScoreStatistics
+from river_oauc.rankers.ring_buffer import RingBuffer
+from river_oauc.rankers.scores import RecentScores
 from river_oauc.rankers.trees import (
     LARGEST,
+    MISSING,
     N_EDGES,
+    CodeArray,
+    TreeArrays,
     Trees,
     choose_edges,
     digitize,
     grow,
+    score_rows,
     to_single,
 )
-from river_oauc.state import SingleArray, State, StateReader
+from river_oauc.state import FloatArray, IntArray, SingleArray, Stateful, damage
 
 # The share of its leaves by which a tree moves the scores, and the share by which older trees fade
 # whenever a tree is added. So the scores remember about the last hundred trees.
@@ -49,7 +52,29 @@ LONGEST_BINNING, BINNING_SAMPLE = 4_000, 2_000
 TRIED_SHARE, FEW_FEATURES = 0.7, 10
 
 
-class TreeRanker:
+class ClassBuffer(RingBuffer):
+    """The latest examples of a class, their bins, importance weights and present scores."""
+
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = RingBuffer.FIELDS | {
+        "rows": (np.float32, "n", "p"), "codes": (np.uint8, "n", "p"),
+        "weights": (float, "n"), "scores": (float, "n"),
+    }  # fmt: skip
+    rows: SingleArray
+    codes: CodeArray
+    weights: FloatArray
+    scores: FloatArray
+
+    def sample(self, size: int, start: float) -> IntArray:
+        """Return where a sample of the examples is."""
+        return self.oldest_first()[sample(self.n, size, start)]
+
+    def check_state(self) -> None:
+        super().check_state()
+        if (self.codes > MISSING).any() or not (self.weights > 0.0).all():
+            raise damage("an example has no weight, or is in a bin that there is not")
+
+
+class TreeRanker(Ranker):
     """A sum of trees, each grown on what those before still get wrong on the stored examples.
 
     Parameters
@@ -61,92 +86,101 @@ class TreeRanker:
     seed
         Seed of the choice of features and examples.
 
+    Attributes
+    ----------
+    trees
+        The trees, whose scores add up.
+    edges
+        The edges of the bins of each feature.
+    buffers
+        The latest negatives and positives, with their importance weights and present scores.
+    totals
+        The weight of all negatives and of all positives so far.
+    recent_scores
+        Statistics of the scores that examples had when they came.
+    next_tree, next_binning
+        The numbers of examples after which to grow a tree, and to choose the bins.
+
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "trees": Stateful, "edges": (np.float32, "p", N_EDGES), "buffers": [Stateful],
+        "totals": (float, 2), "recent_scores": Stateful, "next_tree": int, "next_binning": int,
+        "rng": random.Random,
+    }  # fmt: skip
+    FILL: typing.ClassVar[dict[str, float]] = {"edges": LARGEST}
+
     def __init__(self, loss: str, buffer_size: int, seed: int | None) -> None:
-        self.loss, self.buffer_size = loss, buffer_size
-        self.trees = Trees.none()
-        # Of the negatives and of the positives.
-        self.buffers = [ClassBuffer.empty(buffer_size, 1), ClassBuffer.empty(buffer_size, 1)]
+        self.loss = loss
+        self.trees = Trees(MAX_TREES)
         self.edges: SingleArray = np.full((1, N_EDGES), LARGEST, dtype=np.float32)
-        # Of the scores that examples had when they came.
-        self.statistics = ScoreStatistics()
-        # The numbers of examples after which to grow a tree, and to choose the bins.
-        self.next_tree, self.next_binning = 1, 1
-        self._rng = new_random(seed)
+        self.buffers = [ClassBuffer(buffer_size, p=1) for _ in range(2)]
+        self.totals = np.zeros(2)
+        self.recent_scores = RecentScores()
+        self.next_tree = self.next_binning = 1
+        self.rng = new_random(seed)
 
     @property
     def n_features(self) -> int:
         return len(self.edges)
 
-    @property
-    def n_learned(self) -> int:
-        return sum(scores.n for scores in self.statistics.classes)
-
     def score(self, x: FloatArray) -> float:
-        return self.trees.score(to_single(x[: self.n_features]))
+        return float(self.trees.scores(to_single(x[: self.n_features])[None])[0])
 
     def contributions(self, x: FloatArray) -> FloatArray:
         """Return by how much each feature moves the score from the mean of the trees."""
         return self.trees.contributions(to_single(x[: self.n_features]))
 
     def logit(self, score: float, empirical: bool) -> float:
-        return self.statistics.logit(score, 0.0, empirical)
+        return self.recent_scores.logit(score, 0.0, empirical)
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
+        """Learn from an example, and return the score that it had before."""
         if len(x) > self.n_features:
-            self.reindex(np.arange(self.n_features), len(x))
-        single = to_single(x)
-        score = self.trees.score(single)
-        self.statistics = self.statistics.updated(score, positive, weight)
-        # An interrupt here would leave the example out of the buffer, and everything consistent.
-        self.buffers[positive].add(single, weight, score)
-        if self.n_learned >= self.next_tree and all(map(len, self.buffers)):
+            return float(learn_with_new_features(self, x, positive, weight))
+        row = to_single(x)[None]
+        score = float(self.trees.scores(row)[0])
+        self.recent_scores.update(score, positive, weight)
+        # First, so that no interrupt leaves stored examples without weight.
+        self.totals[int(positive)] += weight
+        self.buffers[positive].add(row, digitize(row, self.edges), weight, score)
+        if self.recent_scores.n >= self.next_tree and all(each.n for each in self.buffers):
             self._boost()
         return score
 
     def _boost(self) -> None:
         """Add a tree, and let the others fade; choose the bins if it is time to."""
-        n, edges, next_binning = self.n_learned, self.edges, self.next_binning
-        if n >= next_binning:
-            edges, next_binning = self._choose_edges(), n + binning_wait(n)
-        tree = self._grow(edges)
-        trees, buffers = self.trees, self.buffers
-        if tree is not None:
-            tree, keep = tree.scaled(RATE), 1.0 - FADE
-            changes = [tree.tree_scores(0, buffer.rows) for buffer in buffers]
-            scores = [buffer.scores for buffer in buffers]
-            for oldest in range(len(trees) + 1 - MAX_TREES):
-                scores = [
-                    before - trees.tree_scores(oldest, buffer.rows)
-                    for before, buffer in zip(scores, buffers, strict=True)
-                ]
-            trees = trees.scaled(keep).joined(tree).taken(slice(-MAX_TREES, None))
-            buffers = [
-                buffer.with_scores(keep * before + change)
-                for buffer, before, change in zip(buffers, scores, changes, strict=True)
-            ]
-        self.trees, self.buffers, self.edges, self.next_binning, self.next_tree = (
-            trees, buffers, edges, next_binning, n + tree_wait(n),
-        )  # fmt: skip
+        n = self.recent_scores.n
+        if n >= self.next_binning:
+            self._choose_edges()
+        self.next_tree = n + tree_wait(n)
+        tree = self._grow()
+        if tree is None:
+            return
+        trees, kept = self.trees, 1.0 - FADE
+        tree, oldest = (*tree[:3], RATE * tree[3]), trees.taken(trees.next, trees.next + 1)
+        for buffer in self.buffers:
+            rows, scores = buffer.rows[: buffer.n], buffer.scores[: buffer.n]
+            scores[:] = kept * (scores - score_rows(*oldest, rows)) + score_rows(*tree, rows)
+        trees.values *= kept
+        trees.add(*tree)
 
-    def _choose_edges(self) -> SingleArray:
-        samples = [buffer.rows[sample(len(buffer), BINNING_SAMPLE, 0.5)] for buffer in self.buffers]
-        return choose_edges(np.concatenate(samples))
+    def _choose_edges(self) -> None:
+        rows = [buffer.rows[buffer.sample(BINNING_SAMPLE, 0.5)] for buffer in self.buffers]
+        self.edges = choose_edges(np.concatenate(rows))
+        self.next_binning = self.recent_scores.n + binning_wait(self.recent_scores.n)
+        for buffer in self.buffers:
+            buffer.codes = digitize(buffer.rows, self.edges)
 
-    def _grow(self, edges: SingleArray) -> Trees | None:
+    def _grow(self) -> TreeArrays | None:
         """Return a tree for a sample of each class and of the features, or None."""
-        features, start = draw_features(edges, self._rng), self._rng.random()
-        if not len(features):
-            return None
-        drawn = [(buffer, sample(len(buffer), MAX_SAMPLE, start)) for buffer in self.buffers]
-        rows = np.concatenate([buffer.rows[chosen] for buffer, chosen in drawn])
-        scores = [buffer.scores[chosen] for buffer, chosen in drawn]
-        weights = [buffer.weights[chosen] for buffer, chosen in drawn]
-        odds = self.buffers[0].total / self.buffers[1].total
-        g, h = LOSSES[self.loss](scores, weights, odds)
-        edges = edges[features]
-        return grow(digitize(rows[:, features], edges), edges, features, g, h)
+        features, start = draw_features(self.edges, self.rng), self.rng.random()
+        drawn = [(buffer, buffer.sample(MAX_SAMPLE, start)) for buffer in self.buffers]
+        scores = [buffer.scores[places] for buffer, places in drawn]
+        weights = [buffer.weights[places] for buffer, places in drawn]
+        g, h = LOSSES[self.loss](scores, weights, self.totals[0] / self.totals[1])
+        codes = np.concatenate([buffer.codes[places] for buffer, places in drawn])
+        return grow(codes, self.edges, features, g, h)
 
     def merge(self, other: typing.Self) -> None:
         """Average both scores, weighted by what each ranker knows of the rarer class.
@@ -154,60 +188,30 @@ class TreeRanker:
         The newest trees and the newest examples of both stay. If both have learned something, some
         trees are then grown on the examples of both.
         """
-        share = share_of_other(
-            [buffer.total for buffer in self.buffers], [buffer.total for buffer in other.buffers]
-        )
-        trees = self.trees.scaled(1.0 - share).joined(other.trees.scaled(share))
-        trees = trees.taken(newest_of_both(len(self.trees), len(other.trees), MAX_TREES))
-        buffers = [
-            mine.merged(theirs) for mine, theirs in zip(self.buffers, other.buffers, strict=True)
-        ]
-        self.buffers = [buffer.with_scores(trees.scores(buffer.rows)) for buffer in buffers]
-        self.trees, self.statistics = trees, self.statistics.merged(other.statistics)
-        n = self.n_learned
-        self.edges, self.next_tree = self._choose_edges(), n + 1
-        self.next_binning = n + binning_wait(n)
-        if n > other.n_learned > 0 and all(map(len, self.buffers)):
+        share = share_of_other(self.totals.tolist(), other.totals.tolist())
+        self.trees.values *= 1.0 - share
+        others = copy.copy(other.trees)
+        others.values = share * others.values
+        self.trees.merge(others)
+        for mine, theirs in zip(self.buffers, other.buffers, strict=True):
+            mine.merge(theirs)
+            mine.scores = self.trees.scores(mine.rows)
+        self.totals += other.totals
+        both_have_learned = self.recent_scores.n and other.recent_scores.n
+        self.recent_scores.merge(other.recent_scores)
+        self._choose_edges()
+        self.next_tree = self.recent_scores.n + 1
+        if both_have_learned and all(each.n for each in self.buffers):
             for _ in range(TREES_PER_MERGE):
                 self._boost()
 
-    def reindex(self, positions: IntArray, n_features: int) -> None:
-        n = min(len(positions), self.n_features)
-        places: IntArray = np.zeros(self.n_features, dtype=np.int64)
-        places[:n] = positions[:n]
-        trees = dataclasses.replace(self.trees, features=places[self.trees.features])
-        edges = np.full((n_features, N_EDGES), LARGEST, dtype=np.float32)
-        edges[positions[:n]] = self.edges[:n]
-        buffers = [buffer.reindexed(positions, n_features) for buffer in self.buffers]
-        self.trees, self.edges, self.buffers = trees, edges, buffers
-
-    def get_state(self) -> State:
-        return {
-            "trees": self.trees.get_state(),
-            "buffers": [buffer.get_state() for buffer in self.buffers],
-            "edges": self.edges.copy(),
-            "statistics": self.statistics.get_state(),
-            "next_tree": self.next_tree,
-            "next_binning": self.next_binning,
-            "rng": self._rng.getstate(),
-        }
-
-    def set_state(self, reader: StateReader) -> None:
-        self.edges = reader.singles("edges", None, N_EDGES)
-        if not self.n_features:
-            raise reader.error("edges is empty")
-        self.trees = Trees.from_state(reader.reader("trees"), self.n_features)
-        if len(self.trees) > MAX_TREES:
-            raise reader.error(f"it has {len(self.trees)} trees, and {MAX_TREES} at most")
-        self.buffers = [
-            ClassBuffer.from_state(each, self.buffer_size, self.n_features)
-            for each in reader.readers("buffers", 2)
-        ]
-        self.statistics = ScoreStatistics.from_state(reader.reader("statistics"))
-        self.next_tree = reader.count("next_tree", 1, self.n_learned + LONGEST_WAIT)
-        self.next_binning = reader.count("next_binning", 1, self.n_learned + LONGEST_BINNING)
-        self._rng = reader.rng("rng")
-        reader.finish()
+    def check_state(self) -> None:
+        p, features = self.n_features, self.trees.features
+        if not ((features >= 0) & (features < p)).all():
+            raise damage(f"a tree has a feature that is none of {p}")
+        for buffer, total in zip(self.buffers, self.totals.tolist(), strict=True):
+            if buffer.rows.shape[1] != p or buffer.n and not total > 0.0:
+                raise damage(f"{buffer.n} examples of weight {total} do not have {p} features")
 
 
 def tree_wait(n: int) -> int:

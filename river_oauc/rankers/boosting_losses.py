@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from river_oauc.rankers.base import FloatArray
+from river_oauc.state import FloatArray
 
 # The least second derivative of the logistic loss, per unit of weight.
 MIN_CURVATURE = 1e-6

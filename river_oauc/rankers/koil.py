@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from river_oauc.acceleration import accelerated
 from river_oauc.kernels import Kernel
-from river_oauc.limits import MAX_COEFFICIENT, divergence_error
-from river_oauc.rankers.base import FloatArray
-from river_oauc.rankers.kernel import KernelRanker
-from river_oauc.rankers.support import SupportSet
-from river_oauc.rankers.support_vectors import largest
+from river_oauc.limits import MAX_SQUARED_NORM, divergence_error
+from river_oauc.rankers.kernel import TIE, KernelRanker
+from river_oauc.state import FloatArray, IntArray
 
 
 class KOILRanker(KernelRanker):
@@ -31,46 +32,66 @@ class KOILRanker(KernelRanker):
 
     """
 
-    projects = False
+    projects = stores_all = False
 
     def __init__(
-        self,
-        C: float,
-        eta: float,
-        k: int,
-        loss: str,
-        kernel: Kernel | None,
-        budgets: tuple[int, int],
-        policy: str,
-        seed: int | None,
-    ) -> None:
+        self, C: float, eta: float, k: int, loss: str, kernel: Kernel | None,
+        budgets: tuple[int, int], policy: str, seed: int | None,
+    ) -> None:  # fmt: skip
         super().__init__(kernel, budgets, policy, seed)
         self.C, self.eta, self.k, self.loss = C, eta, k, loss
 
     def _step(
-        self, support: SupportSet, row: FloatArray, score: float, positive: bool, weight: float
+        self, row: FloatArray, score: float, positive: bool, weight: float
     ) -> tuple[FloatArray, float]:
-        y = 1.0 if positive else -1.0
-        step = self.eta * self.C * weight * y
-        if not self.eta + abs(step) <= MAX_COEFFICIENT:
-            raise divergence_error()
-        coefficients = (1.0 - self.eta) * support.coefficients
-        own, opposite = support.slots[positive], support.slots[not positive]
-        # The hinge loss of each pair, 1 - y · (score - other score), where it is positive.
-        excess = y * (support.scores[opposite] - (score - y))
-        is_violating = excess > 0.0
-        violating, excess = opposite[is_violating], excess[is_violating]
-        if not len(opposite) or not (len(own) or len(violating)):
-            # The first examples of a class count without a pair.
-            return coefficients, step
-        if len(violating) > self.k:
-            nearest = largest(row[violating], self.k)
-            violating, excess = violating[nearest], excess[nearest]
-        if self.loss == "l1":
-            coefficients[violating] -= step
-            return coefficients, step * len(violating)
-        coefficients[violating] -= 2.0 * step * excess
-        return coefficients, 2.0 * step * float(excess.sum())
+        return koil_step(
+            self.coefficients, self.scores, self.importance, self.arrived, row, score, positive,
+            self.eta, self.C * weight, self.k, self.loss == "l2",
+        )  # fmt: skip
 
-    def _stores(self, coefficient: float) -> bool:
-        return coefficient != 0.0
+
+@accelerated
+def koil_step(
+    coefficients: FloatArray, scores: FloatArray, importance: FloatArray, arrived: FloatArray,
+    row: FloatArray, score: float, positive: bool, eta: float, weight: float, k: int,
+    is_squared: bool,
+) -> tuple[FloatArray, float]:  # fmt: skip
+    """Return new coefficients of the stored examples, and that of a new one with this score.
+
+    The hinge loss of a pair is 1 - y · (score - other score), where that is positive. Of all such
+    pairs, the k count in which the stored example is most similar to the new one.
+    """
+    y, opposite = 1.0 if positive else -1.0, importance[int(not positive)]
+    excess = y * (scores - (score - y))
+    pairs = ((opposite > 0.0) & (excess > 0.0)).nonzero()[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        new, coefficient = (1.0 - eta) * coefficients, eta * weight * y
+        # The first examples of a class count without a pair.
+        if opposite.any() and (importance[int(positive)].any() or len(pairs)):
+            if len(pairs) > k:
+                pairs = pairs[arrived[pairs].argsort()]
+                pairs = pairs[largest(row[pairs], k)]
+            slopes = 2.0 * excess[pairs] if is_squared else np.ones(len(pairs))
+            new[pairs] -= coefficient * slopes
+            coefficient *= float(slopes.sum())
+        if not float(np.vdot(new, new)) + coefficient * coefficient <= MAX_SQUARED_NORM:
+            raise divergence_error()
+    return new, coefficient
+
+
+def largest(values: FloatArray, k: int) -> IntArray:
+    """Return the positions of the k largest values; of tied ones, the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_oauc.rankers.koil import largest
+    >>> largest(np.array([0.3, 0.5, 0.1 + 0.2]), k=2)
+    array([1, 0])
+
+    """
+    smallest = np.partition(values, -k)[-k]
+    margin = TIE * abs(smallest)
+    above = (values > smallest + margin).nonzero()[0]
+    tied = (abs(values - smallest) <= margin).nonzero()[0]
+    return np.concatenate((above, tied[: k - len(above)]))

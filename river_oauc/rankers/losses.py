@@ -5,7 +5,7 @@ have a mean and a variance, and either loss depends on nothing else. For a linea
 `w`, the margin over a class with mean `m` and covariance `Σ` has mean `w·d` with `d = y (x - m)`
 and variance `w·Σw`, and the gradient of both losses is
 
-    -pull · d + spread · Σw
+    -margin_coef · d + variance_coef · Σw
 
 where the two coefficients depend on mean and variance only.
 """
@@ -35,11 +35,10 @@ def psi_m(margin: float, variance: float) -> float:
 
 
 def psi_m_gradient(margin: float, variance: float) -> tuple[float, float]:
-    """Return `pull` and `spread` of the gradient of ψ_M.
+    """Return `margin_coef` and `variance_coef` of the gradient of ψ_M.
 
-    With r = √(b² + variance), pull is Φ = (1 + b/r) / 2 and spread is 1 / (2r). This form never
-    divides by the variance. Where all margins are exactly 1, the loss has a kink: there pull is one
-    half and spread is 0.
+    With r = √(b² + variance), they are Φ = (1 + b/r) / 2 and 1 / (2r). This form never divides by
+    the variance. Where all margins are exactly 1, the loss has a kink: there they are 1/2 and 0.
     """
     b = 1.0 - margin
     r = math.hypot(b, math.sqrt(variance))
@@ -66,7 +65,7 @@ def psi_s(margin: float, variance: float) -> float:
 
 
 def psi_s_gradient(margin: float, variance: float) -> tuple[float, float]:
-    """Return `pull` and `spread` of the gradient of ψ_S / 2: 1 - margin, and 1."""
+    """Return both coefficients of the gradient of ψ_S / 2: 1 - margin, and 1."""
     return 1.0 - margin, 1.0
 
 

@@ -1,7 +1,8 @@
 """The baselines for which the squared loss of all pairs is a saddle point: SOLAM and SPAUC.
 
 With the share q of positives and the class means of the scores as further variables, the squared
-loss of all pairs is an expectation over single examples. So a step looks at one example only.
+loss of all pairs is an expectation over single examples. So a step looks at one example only. Its
+formulas are symmetric in the classes: `share` is that of the opposite class, 1 - q for a positive.
 """
 
 from __future__ import annotations
@@ -11,35 +12,16 @@ import typing
 
 import numpy as np
 
-from river_oauc.limits import (
-    MAX_COEFFICIENT,
-    MAX_NORM,
-    MAX_SQUARED_NORM,
-    clipped,
-    divergence_error,
-)
-from river_oauc.rankers.base import FloatArray
-from river_oauc.rankers.first_order import FirstOrderRanker, Weights, after_step
-from river_oauc.state import State, StateReader
+from river_oauc.limits import MAX_COEFFICIENT, MAX_NORM, clipped, divergence_error
+from river_oauc.rankers.first_order import FirstOrderRanker, after_step
+from river_oauc.state import FloatArray
 
 
-class _SaddlePointRanker(FirstOrderRanker):
-    """A ranker that knows the number of an example and the share of positives."""
+class SOLAMRanker(FirstOrderRanker):
+    """Gradient descent in the weights w and the centres, and ascent in α; the score averages w.
 
-    def _count(self, positive: bool, weight: float) -> tuple[int, float]:
-        """Return t and q with one more example: its number, and the share of the positives."""
-        negatives, positives = self.classes
-        n = positives.n + (weight if positive else 0.0)
-        return (
-            negatives.n_examples + positives.n_examples + 1,
-            n / (negatives.n + positives.n + weight),
-        )
-
-
-class SOLAMRanker(_SaddlePointRanker):
-    """Gradient descent in the weights w, a and b, and ascent in α; the score is an average of w.
-
-    In the saddle point, a and b are the mean scores of positives and negatives, and α is b - a.
+    In the saddle point, the centres are the mean scores of both classes, and α is how far that of
+    the negatives is above that of the positives.
 
     Parameters
     ----------
@@ -54,8 +36,8 @@ class SOLAMRanker(_SaddlePointRanker):
         The average of all w so far, each weighted by the step that followed it.
     iterate
         The present w.
-    a, b, alpha
-        The other variables of the saddle point.
+    centers, alpha
+        The other variables of the saddle point; the paper's b and a are the centres.
     kappa
         The largest norm of an example.
     total_step
@@ -63,86 +45,42 @@ class SOLAMRanker(_SaddlePointRanker):
 
     """
 
-    _VECTORS = ("weights", "iterate")
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        **FirstOrderRanker.FIELDS, "iterate": (float, "p"), "centers": (float, 2),
+        "alpha": float, "kappa": float, "total_step": float,
+    }  # fmt: skip
 
     def __init__(self, xi: float, R: float) -> None:
         super().__init__()
         self.xi, self.R = xi, R
         self.iterate: FloatArray = np.zeros(1)
-        self.a = self.b = self.alpha = 0.0
-        self.kappa = self.total_step = 0.0
+        self.centers = np.zeros(2)
+        self.alpha = self.kappa = self.total_step = 0.0
 
-    def _step(
-        self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> Weights:
-        t, q = self._count(positive, weight)
-        gamma = weight * self.xi / math.sqrt(t)
+    def _step(self, x: FloatArray, y: float, weight: float, score: float) -> None:
+        own, alpha, f = int(y > 0.0), self.alpha, float(self.iterate.dot(x))
+        gamma = weight * self.xi / math.sqrt(self.t)
         total_step = self.total_step + gamma
         if not total_step <= MAX_COEFFICIENT:
             raise divergence_error()
-        a, b, alpha, f = self.a, self.b, self.alpha, float(self.iterate.dot(x))
-        if positive:
-            slope = 2.0 * (1.0 - q) * (f - a - 1.0 - alpha)
-            a += gamma * 2.0 * (1.0 - q) * (f - a)
-            alpha -= gamma * 2.0 * (1.0 - q) * (f + q * alpha)
-        else:
-            slope = 2.0 * q * (f - b + 1.0 + alpha)
-            b += gamma * 2.0 * q * (f - b)
-            alpha += gamma * 2.0 * q * (f - (1.0 - q) * alpha)
-        iterate, squared_norm = after_step(self.iterate, -gamma * slope, x)
-        if squared_norm > self.R * self.R:
-            iterate = iterate * (self.R / math.sqrt(squared_norm))
-        kappa = max(self.kappa, math.sqrt(float(x.dot(x))))
+        share = float(self.n[1 - own] / (self.n.sum() + weight))
+        deviation, step = f - float(self.centers[own]), 2.0 * gamma * share
+        iterate = after_step(self.iterate, step * (y * (1.0 + alpha) - deviation), x)
+        # All that can be refused is above this line.
+        norm = math.sqrt(iterate.dot(iterate))
+        if norm > self.R:
+            iterate *= self.R / norm
+        self.weights = self.weights + gamma / (total_step or 1.0) * (self.iterate - self.weights)
+        self.iterate, self.total_step = iterate, total_step
+        self.kappa = max(self.kappa, math.sqrt(x.dot(x)))
         # No score is larger.
-        bound = min(self.R, MAX_NORM) * kappa
-        average = w + gamma / (total_step or 1.0) * (self.iterate - w)
-        self.iterate, self.a, self.b, self.alpha, self.kappa, self.total_step = (
-            iterate,
-            clipped(a, bound),
-            clipped(b, bound),
-            clipped(alpha, 2.0 * bound),
-            kappa,
-            total_step,
-        )
-        return average, float(average.dot(average))
-
-    def merge(self, other: typing.Self) -> None:
-        """Average all variables by what each ranker knows of the rarer class."""
-        share = self._share_of(other)
-        for name in ("iterate", "a", "b", "alpha"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            setattr(self, name, (1.0 - share) * mine + share * theirs)
-        self.kappa = max(self.kappa, other.kappa)
-        self.total_step += other.total_step
-        super().merge(other)
-
-    def get_state(self) -> State:
-        return {
-            **super().get_state(),
-            "iterate": self.iterate.copy(),
-            "a": self.a,
-            "b": self.b,
-            "alpha": self.alpha,
-            "kappa": self.kappa,
-            "total_step": self.total_step,
-        }
-
-    def set_state(self, reader: StateReader) -> None:
-        iterate = reader.vector("iterate")
-        self.a, self.b = (
-            reader.number(name, -MAX_SQUARED_NORM, MAX_SQUARED_NORM) for name in ("a", "b")
-        )
-        self.alpha = reader.number("alpha", -2.0 * MAX_SQUARED_NORM, 2.0 * MAX_SQUARED_NORM)
-        self.kappa = reader.number("kappa", 0.0, 2.0 * MAX_NORM)
-        # With some room for merging.
-        self.total_step = reader.number("total_step", 0.0, 1e6 * MAX_COEFFICIENT)
-        super().set_state(reader)
-        if len(iterate) != len(self.weights):
-            raise reader.error(f"iterate has {len(iterate)} numbers, not {len(self.weights)}")
-        self.iterate = iterate
+        bound = min(self.R, MAX_NORM) * self.kappa
+        self.centers[own] += step * deviation
+        self.centers = np.clip(self.centers, -bound, bound)
+        self.alpha = clipped(alpha - step * (y * f + (1.0 - share) * alpha), 2.0 * bound)
 
 
-class SPAUCRanker(_SaddlePointRanker):
+class SPAUCRanker(FirstOrderRanker):
     """Proximal gradient descent with the variables of the saddle point replaced by class means.
 
     Parameters
@@ -158,24 +96,17 @@ class SPAUCRanker(_SaddlePointRanker):
         super().__init__()
         self.c, self.l2 = c, l2
 
-    def _step(
-        self, w: FloatArray, x: FloatArray, score: float, positive: bool, weight: float
-    ) -> Weights | None:
-        own, opposite = self.classes[positive], self.classes[not positive]
-        # Until there are both classes, q (1 - q) is 0, and so is the gradient.
-        if not opposite.n:
-            return None
-        t, q = self._count(positive, weight)
-        own_mean = (own.total + weight * x) / (own.n + weight)
-        gap = opposite.total / opposite.n - own_mean
+    def _step(self, x: FloatArray, y: float, weight: float, score: float) -> None:
+        own, w = int(y > 0.0), self.weights
+        n_own, n_opposite = self.n[own] + weight, self.n[1 - own]
+        # Until there are both classes, the gradient is 0.
+        if not n_opposite:
+            return
+        own_mean = self.mean[own] + weight / n_own * (x - self.mean[own])
         # The mean of the negatives minus that of the positives.
-        if not positive:
-            gap = -gap
-        share_of_opposite = 1.0 - q if positive else q
-        deviation = score - float(w.dot(own_mean))
-        gradient = (2.0 * share_of_opposite * deviation) * (x - own_mean)
-        gradient += (2.0 * q * (1.0 - q) * (1.0 + float(w.dot(gap)))) * gap
-        eta = self.c / math.sqrt(t)
-        weights, _ = after_step(w, -eta * weight, gradient)
-        weights = weights / (1.0 + eta * self.l2)
-        return weights, float(weights.dot(weights))
+        gap = y * (self.mean[1 - own] - own_mean)
+        share, deviation = float(n_opposite / (n_own + n_opposite)), x - own_mean
+        gradient = (2.0 * share * float(w.dot(deviation))) * deviation
+        gradient += (2.0 * share * (1.0 - share) * (1.0 + float(w.dot(gap)))) * gap
+        eta = self.c / math.sqrt(self.t)
+        self.weights = after_step(w, -eta * weight, gradient) / (1.0 + eta * self.l2)

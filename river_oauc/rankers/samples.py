@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 
-def draw_from_both(
+def merge_reservoirs(
     n_kept: tuple[int, int], n_seen: tuple[int, int], capacity: int, rng: random.Random
 ) -> list[int]:
     """Return the positions of a uniform sample of two streams, given a uniform sample of each.
@@ -24,10 +24,10 @@ def draw_from_both(
     Examples
     --------
     >>> import random
-    >>> from river_oauc.rankers.samples import draw_from_both
-    >>> draw_from_both((3, 2), (3, 2), 10, random.Random(1))
+    >>> from river_oauc.rankers.samples import merge_reservoirs
+    >>> merge_reservoirs((3, 2), (3, 2), 10, random.Random(1))
     [0, 1, 2, 3, 4]
-    >>> draw_from_both((3, 3), (1_000_000, 10), 3, random.Random(1))
+    >>> merge_reservoirs((3, 3), (1_000_000, 10), 3, random.Random(1))
     [0, 1, 2]
 
     """
@@ -45,7 +45,7 @@ def draw_from_both(
     return sorted(drawn)
 
 
-def newest_of_both(n_first: int, n_second: int, capacity: int) -> list[int]:
+def merge_newest(n_first: int, n_second: int, capacity: int) -> list[int]:
     """Return the positions of the newest examples of two lists, the newest last.
 
     Both lists have the newest example last and end at the same time. Positions run through the
@@ -53,8 +53,8 @@ def newest_of_both(n_first: int, n_second: int, capacity: int) -> list[int]:
 
     Examples
     --------
-    >>> from river_oauc.rankers.samples import newest_of_both
-    >>> newest_of_both(5, 3, 4)
+    >>> from river_oauc.rankers.samples import merge_newest
+    >>> merge_newest(5, 3, 4)
     [6, 3, 7, 4]
 
     """

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.mixture.constants import (
     MAX_STACK_SCORE,
@@ -19,10 +18,10 @@ from river_oauc.rankers.mixture.constants import (
     STACK_MEMORY,
     STACK_PRECISION,
 )
-from river_oauc.state import State, StateReader, pack_symmetric
+from river_oauc.state import FloatArray, Stateful, damage
 
 
-class Stack:
+class Stack(Stateful):
     """Weights of experts, as the posterior mean of a logistic regression on their scores.
 
     The label is regressed on the scores that the experts gave before they learned an example. Both
@@ -45,6 +44,10 @@ class Stack:
     ----------
     weights
         The weight of each expert, and the bias at the end, which is no part of the score.
+    information, vector
+        What the examples have added to A and b.
+    class_weights
+        The recent weight of the negatives and of the positives.
 
     Examples
     --------
@@ -62,13 +65,17 @@ class Stack:
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "information": (float, "scores", "scores"), "vector": (float, "scores"),
+        "class_weights": (float, 2),
+    }  # fmt: skip
+
     def __init__(self, prior: Sequence[float]) -> None:
         size = len(prior) + 1
         self._prior = np.append(prior, 0.0)
         self._precision = np.append(np.full(len(prior), STACK_PRECISION), STACK_BIAS_PRECISION)
-        self._information: FloatArray = np.zeros((size, size))
-        self._vector: FloatArray = np.zeros(size)
-        # The recent weight of the negatives and of the positives.
+        self.information: FloatArray = np.zeros((size, size))
+        self.vector: FloatArray = np.zeros(size)
         self.class_weights: FloatArray = np.zeros(2)
         self.weights: FloatArray = self._prior
 
@@ -79,47 +86,29 @@ class Stack:
 
     def learn(self, scores: FloatArray, positive: bool, weight: float) -> None:
         """Learn from an example of this weight that the experts gave these scores."""
-        self._set(
-            *stack_step(
-                self._information, self._vector, self.class_weights, self.weights,
-                scores, positive, weight,
-            )
+        self.information, self.vector, self.class_weights = stack_step(
+            self.information, self.vector, self.class_weights, self.weights,
+            scores, positive, weight,
         )  # fmt: skip
+        self._solve()
 
-    def _set(self, information: FloatArray, vector: FloatArray, class_weights: FloatArray) -> None:
-        weights = solve_stack(information, vector, self._precision, self._prior)
-        self._information, self._vector, self.class_weights, self.weights = (
-            information, vector, class_weights, weights,
-        )  # fmt: skip
+    def _solve(self) -> None:
+        self.weights = solve_stack(self.information, self.vector, self._precision, self._prior)
 
     def merge(self, other: Stack) -> None:
         """Add what has been learned from another part of the stream."""
-        self._set(
-            self._information + other._information,
-            self._vector + other._vector,
-            self.class_weights + other.class_weights,
-        )
+        self.information = self.information + other.information
+        self.vector = self.vector + other.vector
+        self.class_weights = self.class_weights + other.class_weights
+        self._solve()
 
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "information": pack_symmetric(self._information),
-            "vector": self._vector.copy(),
-            "class_weights": self.class_weights.copy(),
-        }
+    def set_state(self, state: typing.Any) -> None:
+        super().set_state(state)
+        self._solve()
 
-    @classmethod
-    def from_state(cls, reader: StateReader, prior: Sequence[float]) -> typing.Self:
-        """Return the stack with this state."""
-        stack = cls(prior)
-        size = len(prior) + 1
-        stack._set(
-            reader.symmetric("information", size),
-            reader.array("vector", size),
-            reader.array("class_weights", 2, minimum=0.0),
-        )
-        reader.finish()
-        return stack
+    def check_state(self) -> None:
+        if len(self.vector) != len(self._prior):
+            raise damage(f"it has {len(self.vector)} weights, not {len(self._prior)}")
 
 
 @accelerated

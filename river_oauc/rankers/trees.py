@@ -7,16 +7,19 @@ stands for an unknown value.
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_oauc.rankers.base import FloatArray, IntArray
-from river_oauc.state import SingleArray, State, StateReader
+from river_oauc.acceleration import accelerated
+from river_oauc.rankers.ring_buffer import RingBuffer
+from river_oauc.state import FloatArray, IntArray, SingleArray
 
+BoolArray = NDArray[np.bool_]
 CodeArray = NDArray[np.uint8]
+# Some trees: their rows in each array of `Trees`.
+TreeArrays = tuple[IntArray, SingleArray, BoolArray, FloatArray]
 
 DEPTH = 5
 N_LEAVES = 2**DEPTH
@@ -44,22 +47,78 @@ TIE = 1e-9
 MAX_LEAF = 10.0
 
 
+class Trees(RingBuffer):
+    """The trees of a score, a row of each array.
+
+    Attributes
+    ----------
+    features
+        The feature by which each node splits.
+    thresholds
+        Values up to the threshold go to the left.
+    missing_left
+        Whether unknown values go to the left.
+    values
+        For a leaf, what it adds to the score; for another node, the mean of its leaves, weighted by
+        second derivatives.
+
+    """
+
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = RingBuffer.FIELDS | {
+        "features": (int, "n", N_SPLITS), "thresholds": (np.float32, "n", N_SPLITS),
+        "missing_left": (bool, "n", N_SPLITS), "values": (float, "n", N_NODES),
+    }  # fmt: skip
+    features: IntArray
+    thresholds: SingleArray
+    missing_left: BoolArray
+    values: FloatArray
+
+    def taken(self, first: int, last: int) -> TreeArrays:
+        """Return the trees from one place to before another."""
+        rows = slice(first, min(last, self.n))
+        return (
+            self.features[rows],
+            self.thresholds[rows],
+            self.missing_left[rows],
+            self.values[rows],
+        )
+
+    def scores(self, rows: SingleArray) -> FloatArray:
+        """Return the score of each example."""
+        return score_rows(*self.taken(0, self.n), rows)
+
+    def contributions(self, x: SingleArray) -> FloatArray:
+        """Return by how much each feature moves the score from the mean of the trees.
+
+        On the way from the root to a leaf, the change of the mean goes to the feature that split.
+        """
+        trees, nodes, moves = np.arange(self.n), np.zeros(self.n, dtype=np.int64), np.zeros(len(x))
+        for _ in range(DEPTH):
+            features = self.features[trees, nodes]
+            right = x[features] > self.thresholds[trees, nodes]
+            right |= np.isnan(x[features]) & ~self.missing_left[trees, nodes]
+            below = 2 * nodes + 1 + right
+            np.add.at(moves, features, self.values[trees, below] - self.values[trees, nodes])
+            nodes = below
+        return moves
+
+    def moved(self, positions: IntArray | None, size: int) -> dict[str, NDArray[typing.Any]]:
+        if positions is None:
+            return {}
+        # A node that does not split may have any feature.
+        return {"features": np.append(positions, 0)[np.minimum(self.features, len(positions))]}
+
+
 def to_single(x: FloatArray) -> SingleArray:
     """Return features in single precision, the largest drawn in to what it can represent."""
-    return np.clip(x, -LARGEST, LARGEST).astype(np.float32)
+    return np.minimum(np.maximum(x, -LARGEST), LARGEST).astype(np.float32)
 
 
 def choose_edges(rows: SingleArray) -> SingleArray:
-    """Return the edges between the bins of each feature.
+    """Return the edges between the bins of each feature of these examples.
 
     Value x is in bin k if k edges are less than x. Every bin has about the same number of examples,
     but a value with more than its share has a bin of its own. Unused edges are at `LARGEST`.
-
-    Parameters
-    ----------
-    rows
-        Examples.
-
     """
     edges = np.full((rows.shape[1], N_EDGES), LARGEST, dtype=np.float32)
     for column, column_edges in zip(rows.T, edges, strict=True):
@@ -80,6 +139,7 @@ def choose_edges(rows: SingleArray) -> SingleArray:
     return edges
 
 
+@accelerated
 def digitize(rows: SingleArray, edges: SingleArray) -> CodeArray:
     """Return the bin of each feature of each example."""
     codes = np.empty(rows.shape, dtype=np.uint8)
@@ -89,125 +149,29 @@ def digitize(rows: SingleArray, edges: SingleArray) -> CodeArray:
     return codes
 
 
-@dataclasses.dataclass(frozen=True)
-class Trees:
-    """Trees, oldest first, each a row of all arrays.
-
-    Parameters
-    ----------
-    features
-        The feature by which each node splits.
-    thresholds
-        Values up to the threshold go to the left.
-    missing_left
-        1 if unknown values go to the left, else 0.
-    values
-        For a leaf, what it adds to the score; for an inner node, the weighted mean of its leaves.
-
-    """
-
-    features: IntArray
-    thresholds: FloatArray
-    missing_left: IntArray
-    values: FloatArray
-
-    @classmethod
-    def none(cls) -> Trees:
-        """Return no trees."""
-        return cls(
-            np.zeros((0, N_SPLITS), dtype=np.int64),
-            np.zeros((0, N_SPLITS)),
-            np.zeros((0, N_SPLITS), dtype=np.int64),
-            np.zeros((0, N_NODES)),
-        )
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def _arrays(self) -> list[NDArray[typing.Any]]:
-        return list(vars(self).values())
-
-    def paths(self, x: SingleArray) -> list[IntArray]:
-        """Return the node of an example in each tree, at each depth."""
-        trees = np.arange(len(self))
-        paths = [np.zeros(len(self), dtype=np.int64)]
-        for _ in range(DEPTH):
-            nodes = paths[-1]
-            value = x[self.features[trees, nodes]]
-            right = value > self.thresholds[trees, nodes]
-            right |= np.isnan(value) & (self.missing_left[trees, nodes] == 0)
-            paths.append(2 * nodes + 1 + right)
-        return paths
-
-    def score(self, x: SingleArray) -> float:
-        """Return the score of an example."""
-        return float(self.values[np.arange(len(self)), self.paths(x)[-1]].sum())
-
-    def contributions(self, x: SingleArray) -> FloatArray:
-        """Return by how much each feature moves the score from the mean of the trees.
-
-        On the way from the root to a leaf, the change of the mean goes to the feature that split.
-        """
-        trees, paths, moves = np.arange(len(self)), self.paths(x), np.zeros(len(x))
-        for above, below in zip(paths, paths[1:], strict=False):
-            change = self.values[trees, below] - self.values[trees, above]
-            np.add.at(moves, self.features[trees, above], change)
-        return moves
-
-    def tree_scores(self, tree: int, rows: SingleArray) -> FloatArray:
-        """Return what one of the trees adds to the score of each of many examples."""
-        each = np.arange(len(rows))
-        nodes: IntArray = np.zeros(len(rows), dtype=np.int64)
-        for _ in range(DEPTH):
-            values = rows[each, self.features[tree, nodes]]
-            right = values > self.thresholds[tree, nodes]
-            right |= np.isnan(values) & (self.missing_left[tree, nodes] == 0)
-            nodes = 2 * nodes + 1 + right
-        scores: FloatArray = self.values[tree, nodes]
-        return scores
-
-    def scores(self, rows: SingleArray) -> FloatArray:
-        """Return the score of each of many examples."""
-        scores = np.zeros(len(rows))
-        for tree in range(len(self)):
-            scores += self.tree_scores(tree, rows)
-        return scores
-
-    def scaled(self, factor: float) -> Trees:
-        """Return the trees with a multiple of their scores."""
-        return dataclasses.replace(self, values=factor * self.values)
-
-    def joined(self, other: Trees) -> Trees:
-        """Return these trees and then the others."""
-        return Trees(*map(np.concatenate, zip(self._arrays, other._arrays, strict=True)))
-
-    def taken(self, trees: slice | list[int]) -> Trees:
-        """Return some of the trees."""
-        return Trees(*(array[trees] for array in self._arrays))
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {name: array.copy() for name, array in vars(self).items()}
-
-    @classmethod
-    def from_state(cls, reader: StateReader, n_features: int) -> Trees:
-        """Return the trees with this state."""
-        features = reader.integers("features", None, N_SPLITS, maximum=n_features - 1)
-        n = len(features)
-        trees = cls(
-            features,
-            reader.array("thresholds", n, N_SPLITS, minimum=-LARGEST, maximum=LARGEST),
-            reader.integers("missing_left", n, N_SPLITS, maximum=1),
-            reader.array("values", n, N_NODES, minimum=-MAX_LEAF, maximum=MAX_LEAF),
-        )
-        reader.finish()
-        return trees
+@accelerated
+def score_rows(
+    features: IntArray,
+    thresholds: SingleArray,
+    missing_left: BoolArray,
+    values: FloatArray,
+    rows: SingleArray,
+) -> FloatArray:
+    """Return the sum over the trees of what each adds to the score of each example."""
+    each, trees = np.arange(len(rows))[:, None], np.arange(len(values))
+    nodes = np.zeros((len(rows), len(values)), dtype=np.int64)
+    for _ in range(DEPTH):
+        x = rows[each, features[trees, nodes]]
+        right = (x > thresholds[trees, nodes]) | (np.isnan(x) & ~missing_left[trees, nodes])
+        nodes = 2 * nodes + 1 + right
+    scores: FloatArray = values[trees, nodes].sum(axis=1)
+    return scores
 
 
+@accelerated
 def grow(
     codes: CodeArray, edges: SingleArray, features: IntArray, g: FloatArray, h: FloatArray
-) -> Trees | None:
+) -> TreeArrays | None:
     """Return a tree whose leaves minimise a loss to second order, or None if nothing splits.
 
     Examples with the sums G and H of first and second derivatives lose G² / (H + 1) / 2 in the leaf
@@ -217,22 +181,19 @@ def grow(
     Parameters
     ----------
     codes
-        Bins of some features of the examples.
+        The bins of the examples.
     edges
-        Edges of these bins.
+        The edges of the bins.
     features
-        Positions of these features among all.
+        The features that may split, in order.
     g, h
         First and second derivatives of the loss by the score of each example.
 
     """
-    each, nodes = np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
-    tree = Trees(
-        np.zeros((1, N_SPLITS), dtype=np.int64),
-        np.full((1, N_SPLITS), LARGEST),
-        np.ones((1, N_SPLITS), dtype=np.int64),
-        np.zeros((1, N_NODES)),
-    )
+    each, nodes, codes = np.arange(len(g)), np.zeros(len(g), dtype=np.int64), codes[:, features]
+    split_by = np.zeros((1, N_SPLITS), dtype=np.int64)
+    thresholds = np.full((1, N_SPLITS), LARGEST, dtype=np.float32)
+    missing_left = np.ones((1, N_SPLITS), dtype=bool)
     columns, bins = np.zeros(N_SPLITS, dtype=np.int64), np.full(N_SPLITS, MISSING)
     for depth in range(DEPTH):
         first, n_nodes = 2**depth - 1, 2**depth
@@ -254,16 +215,16 @@ def grow(
             break
         for node, split in enumerate(splits, first):
             if split is not None:
-                columns[node], bins[node], tree.missing_left[0, node] = split
-                tree.features[0, node] = features[columns[node]]
-                tree.thresholds[0, node] = edges[columns[node], bins[node]]
+                columns[node], bins[node], missing_left[0, node] = split
+                split_by[0, node] = feature = features[columns[node]]
+                thresholds[0, node] = edges[feature, bins[node]]
         code = codes[each, columns[nodes]]
-        right = np.where(code == MISSING, tree.missing_left[0, nodes] == 0, code > bins[nodes])
+        right = np.where(code == MISSING, ~missing_left[0, nodes], code > bins[nodes])
         nodes = 2 * nodes + 1 + right
     g_leaf = _sums(nodes - N_SPLITS, N_LEAVES, g)
     h_leaf = _sums(nodes - N_SPLITS, N_LEAVES, h)
-    tree.values[0] = _node_means(np.clip(-g_leaf / (h_leaf + LEAF_L2), -MAX_LEAF, MAX_LEAF), h_leaf)
-    return tree
+    leaves = np.clip(-g_leaf / (h_leaf + LEAF_L2), -MAX_LEAF, MAX_LEAF)
+    return split_by, thresholds, missing_left, _node_means(leaves, h_leaf)[None]
 
 
 def _sums(cells: IntArray, n_cells: int, numbers: FloatArray) -> FloatArray:
@@ -282,7 +243,7 @@ def _histograms(codes: CodeArray, nodes: IntArray, n_nodes: int, numbers: FloatA
 
 def _best_split(
     g_bins: FloatArray, h_bins: FloatArray, g: float, h: float
-) -> tuple[int, int, int] | None:
+) -> tuple[int, int, bool] | None:
     """Return column and last bin on the left, and whether unknown values are there, too."""
     if h < 2.0 * MIN_HESSIAN * (1.0 - TIE):
         return None
@@ -301,7 +262,7 @@ def _best_split(
         return None
     first = int(np.argmax(gains >= best * (1.0 - TIE)))
     column, edge, side = np.unravel_index(first, gains.shape)
-    return int(column), int(edge), int(side == 0)
+    return int(column), int(edge), bool(side == 0)
 
 
 def _left_sums(bins: FloatArray) -> FloatArray:

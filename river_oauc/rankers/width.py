@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from river_oauc.kernels import RBF
-from river_oauc.rankers.base import FloatArray
+from river_oauc.state import FloatArray
 
 # A compromise between features scaled to [0, 1], which rank best with gamma near 0.5, and a few
 # standardised ones, which rank best with 1/16.

@@ -48,9 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SET,
         metavar="FILE or SET",
         help="a file: CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz, "
-        "- is standard input; or a set: ImageSegments (with cement as positive), Phishing, "
-        "Bananas and Shuttle come with river, and there are the paper's 18 (default: "
-        f"{DEFAULT_SET})",
+        "- is standard input; or one of river's sets: ImageSegments (positive is brickface, the "
+        f"first of its seven classes by name), Phishing, Bananas, Shuttle (default: {DEFAULT_SET})",
     )
     parser.add_argument("--target", metavar="COLUMN", help="the column of the file with the label")
     parser.add_argument(

@@ -14,11 +14,12 @@ from river_oauc.cli.compare.streams import Stream
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import check_column
 from river_oauc.cli.console.text import listed, one_line, shorten
+from river_oauc.cli.preparations import typed
 from river_oauc.cli.readers.rows import LIBSVM_TARGET, Row, read_rows
 from river_oauc.cli.readers.source import STDIN, Source, open_source
 from river_oauc.cli.target import Target
-from river_oauc.encoding.kinds import is_unknown, read_record
 from river_oauc.limits import short_repr
+from river_oauc.records.parse import is_unknown, read_record
 
 # Rows are held in memory, so there is a limit even if the user sets none.
 DEFAULT_LIMIT = 100_000
@@ -136,7 +137,9 @@ class _Reader:
             raise UserError(f"{source.name}: {self.target!r} is the target, and not to exclude")
 
     def __iter__(self) -> Iterator[Row]:
-        for line, record in read_rows(self._source):
+        for line, strings in read_rows(self._source):
+            # Learners of others do not read strings as numbers.
+            record = {name: typed(value) for name, value in strings.items()}
             for name, value in record.items():
                 self._columns.setdefault(name, _Column()).add(line, value)
             if self._source.has_columns and not self.n_rows:

@@ -1,4 +1,4 @@
-"""Streams to compare learners on, and the sets that are known by name."""
+"""Streams to compare learners on, and the sets of river that are known by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from river import datasets
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import check_column, known_name
 from river_oauc.cli.models import Example
-from river_oauc.datasets import BENCHMARKS
 
 DEFAULT_SET = "ImageSegments"
 
@@ -54,8 +53,9 @@ class Stream:
             )
 
 
-def _cement_segments() -> Iterator[Example]:
-    return ((x, y == "cement") for x, y in datasets.ImageSegments())  # type: ignore[no-untyped-call]
+def _image_segments() -> Iterator[Example]:
+    # The first class by name. By the AUC of LogisticRegression it is the fourth of the seven.
+    return ((x, y == "brickface") for x, y in datasets.ImageSegments())  # type: ignore[no-untyped-call]
 
 
 def _shuttle_anomalies() -> Iterator[Example]:
@@ -63,8 +63,8 @@ def _shuttle_anomalies() -> Iterator[Example]:
 
 
 # Sets that come with river, as (title, examples).
-_BUNDLED: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
-    DEFAULT_SET: ("ImageSegments (cement against the rest)", _cement_segments),
+_SETS: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
+    DEFAULT_SET: ("ImageSegments (brickface against the rest)", _image_segments),
     "Phishing": ("Phishing", datasets.Phishing),
     "Bananas": ("Bananas", datasets.Bananas),
     "Shuttle": ("Shuttle (anomalies)", _shuttle_anomalies),
@@ -73,7 +73,7 @@ _BUNDLED: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
 
 def known_sets() -> list[str]:
     """Return the names that `named_stream` takes."""
-    return [*_BUNDLED, *BENCHMARKS]
+    return list(_SETS)
 
 
 def named_stream(
@@ -110,7 +110,7 @@ def named_stream(
 
     """
     name = known_name("set", name, known_sets())
-    title, read = _BUNDLED[name] if name in _BUNDLED else (name, BENCHMARKS[name])
+    title, read = _SETS[name]
     examples = list(read())
     for feature in exclude:
         check_column(title, feature, map(str, examples[0][0]))

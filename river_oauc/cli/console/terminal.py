@@ -108,22 +108,19 @@ def print_table(console: Console, rows: Sequence[Sequence[str]], bold: Container
     OAUCM  715 KiB
 
     """
-    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
-    blocks: list[list[int]] = []
-    room = 0
-    for column, width in enumerate(others, start=1):
-        if room < width + 2:
-            blocks.append([])
-            room = console.width - first
-        blocks[-1].append(column)
-        room -= width + 2
-    for number, block in enumerate(blocks):
-        if number:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    start = 1
+    while start < len(widths):
+        stop, width = start + 1, widths[0] + 2 + widths[start]
+        while stop < len(widths) and width + 2 + widths[stop] <= console.width:
+            width += 2 + widths[stop]
+            stop += 1
+        if start > 1:
             say(console, "")
-        rule = "─" * (first + sum(others[column - 1] + 2 for column in block))
         for row in rows:
-            cells = "".join(f"  {row[column]:>{others[column - 1]}}" for column in block)
-            is_bold = row is rows[0] or row[0] in bold
-            say(console, f"{row[0]:{first}}{cells}", style="bold" if is_bold else None)
+            cells = "".join(f"  {row[i]:>{widths[i]}}" for i in range(start, stop))
+            style = "bold" if row is rows[0] or row[0] in bold else None
+            say(console, f"{row[0]:{widths[0]}}{cells}", style)
             if row is rows[0]:
-                say(console, rule)
+                say(console, "─" * width)
+        start = stop

@@ -1,33 +1,30 @@
-"""Rows of a file as records, whatever the format of the file."""
+"""Rows of a file as records, whatever the format of the file.
+
+What a value means is not decided here: a cell of a CSV file stays a string.
+"""
 
 from __future__ import annotations
 
 import csv
-import datetime
-import decimal
-import functools
 import itertools
 import json
-import math
+import re
+import tempfile
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-from river_oauc.cli.cells import parse_cell, parse_time
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import shorten
-from river_oauc.cli.readers.source import Source
+from river_oauc.cli.readers.source import MAX_ROW_BYTES, Source
 
 # The label of a LIBSVM row, beside its features, whose names are numbers.
 LIBSVM_TARGET = "label"
 
-SEPARATORS = ",;\t|"
+_SEPARATORS = ",;\t|"
+_PARQUET_BATCH = 100
 
-_PARQUET_BATCH = 1_000
-_PLAIN = (
-    type(None), str, bytes, bool, int, float, decimal.Decimal, datetime.date, datetime.timedelta,
-    list,
-)  # fmt: skip
+Record = dict[str, typing.Any]
 
 
 class Row(typing.NamedTuple):
@@ -38,162 +35,127 @@ class Row(typing.NamedTuple):
     line
         The line that it begins in. In a Parquet file, its number.
     record
-        Its values by name. A missing value is None.
+        Its values by name.
 
     """
 
     line: int
-    record: dict[typing.Any, typing.Any]
+    record: Record
 
 
 def read_rows(source: Source, skip: int = 0) -> Iterator[Row]:
-    """Yield the rows of a file, but for the first ones.
+    """Yield the rows of a file.
 
     Parameters
     ----------
     source
         The open file.
     skip
-        Number of rows to skip. They are not parsed.
+        Number of rows to skip, without parsing them.
 
     """
-    return _READERS[source.format](source, skip)
+    read, parse = _FORMATS[source.format]
+    for number, (line, content) in enumerate(read(source)):
+        record: Record | None = None
+        if number >= skip:
+            try:
+                record = parse(content)
+            except (ValueError, RecursionError) as error:
+                raise UserError(f"{source.name}: line {line:,}: {error}") from None
+        source.end_row()
+        if record is not None:
+            yield Row(line, record)
 
 
-def _read_csv(source: Source, skip: int) -> Iterator[Row]:
-    """Yield the rows below the header. Columns without a name, such as a saved index, are left out.
-
-    Blank lines are skipped, and spaces around cells are dropped.
-    """
+def _read_csv(source: Source) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
+    """Yield the header and the cells of each row below it. Blank lines are skipped."""
     lines = source.lines()
     first = next(lines, "")
-    separator = max(SEPARATORS, key=functools.partial(_n_cells, first))
-    next_line = 1
+    separator = max(_SEPARATORS, key=re.sub('"[^"]*"', "", first).count)
     # If it were not strict, an unclosed quote would swallow the rows below it.
     reader = csv.reader(itertools.chain([first], lines), delimiter=separator, strict=True)
+    header: list[str] = []
+    line = 1
     try:
-        header: list[str] = []
         for cells in reader:
-            line, next_line = next_line, reader.line_num + 1
-            if not cells:
-                lines.end_row()
-                continue
-            if not header:
+            if header and cells:
+                yield line, (header, cells)
+            elif cells:
                 header = [cell.strip() for cell in cells]
-                _check_header(source, header)
-                lines.end_row()
-                continue
-            if len(cells) != len(header):
-                raise UserError(
-                    f"{source.name}: line {line:,} has {len(cells):,} cells, the header has "
-                    f"{len(header):,}; a cell with {separator!r} in it needs quotes"
-                )
-            lines.end_row()
-            if skip:
-                skip -= 1
-                continue
-            record = {
-                name: parse_cell(cell.strip())
-                for name, cell in zip(header, cells, strict=True)
-                if name
-            }
-            yield Row(line, record)
+                ((name, n),) = Counter(filter(None, header)).most_common(1) or [("", 0)]
+                if n > 1:
+                    raise UserError(
+                        f"{source.name}: the column {shorten(name)!r} occurs twice in the header; "
+                        "rename one"
+                    )
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise UserError(
-            f"{source.name}: the row that begins in line {next_line:,} is not CSV: {error}; "
-            "is a quote not closed, or not doubled?"
-        ) from error
+        source.is_cut_off = source.is_growing and "end of data" in str(error)
+        if not source.is_cut_off:
+            raise UserError(
+                f"{source.name}: the row that begins in line {line:,} is not CSV: {error}; "
+                "is a quote not closed, or not doubled?"
+            ) from error
 
 
-def _n_cells(line: str, separator: str) -> int:
-    try:
-        return len(next(csv.reader([line], delimiter=separator), []))
-    except csv.Error:
-        # A cell is too long: it is none if this is not the separator.
-        return 0
-
-
-def _check_header(source: Source, header: Sequence[str]) -> None:
-    repeated = [name for name, n in Counter(header).items() if name and n > 1]
-    if repeated:
-        raise UserError(
-            f"{source.name}: the column {shorten(repeated[0])!r} occurs twice in the header; "
-            "rename one"
+def _parse_cells(row: tuple[list[str], list[str]]) -> Record:
+    """Return the cells by name. Columns without a name, such as a saved index, are left out."""
+    header, cells = row
+    if len(cells) != len(header):
+        raise ValueError(
+            f"{len(cells):,} cells below a header of {len(header):,}; a cell that holds the "
+            "separator needs quotes"
         )
+    return {name: cell for name, cell in zip(header, cells, strict=True) if name}
 
 
-def _read_lines(
-    parse: Callable[[str], dict[str, typing.Any]], source: Source, skip: int
-) -> Iterator[Row]:
-    """Yield the record of each line that is neither blank nor a comment."""
-    lines = source.lines()
-    for number, line in enumerate(lines, start=1):
+def _read_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield each line that is neither blank nor a comment."""
+    for number, line in enumerate(source.lines(), start=1):
         if not line.isspace() and not line.lstrip().startswith("#"):
-            if skip:
-                skip -= 1
-            else:
-                try:
-                    record = parse(line)
-                except (ValueError, RecursionError) as error:
-                    raise UserError(f"{source.name}: line {number:,}: {error}") from None
-                lines.end_row()
-                yield Row(number, record)
-        lines.end_row()
+            yield number, line
 
 
-def _parse_json(line: str) -> dict[str, typing.Any]:
+def _parse_json(line: str) -> Record:
     """Return the object of a line. Objects inside it become features such as `card.country`."""
     try:
-        value = json.loads(line)
+        record = json.loads(line, object_pairs_hook=_flat)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
-    if not isinstance(value, dict):
+    if not isinstance(record, dict):
         raise ValueError(f"{shorten(line.strip())!r} is not an object")
-    record: dict[str, typing.Any] = {}
-    for name, item in _flat(value, ""):
-        if name in record:
-            raise ValueError(f"{shorten(name)!r} occurs twice")
-        record[name] = parse_time(item) if isinstance(item, str) else item
     return record
 
 
-def _flat(value: dict[str, typing.Any], prefix: str) -> Iterator[tuple[str, typing.Any]]:
-    for name, item in value.items():
-        if isinstance(item, dict):
-            yield from _flat(item, f"{prefix}{name}.")
-        else:
-            yield prefix + name, item
-
-
-def _parse_libsvm(line: str) -> dict[str, typing.Any]:
+def _parse_libsvm(line: str) -> Record:
     """Return the label and the features, by index. Comments and query ids are skipped."""
     label, *cells = line.partition("#")[0].split()
-    record = {LIBSVM_TARGET: _number(label)}
-    if math.isnan(record[LIBSVM_TARGET]):
-        raise ValueError(f"the label {shorten(label)!r} is not a number")
+    items = [(LIBSVM_TARGET, float(label))]
     for cell in cells:
-        index, _, text = cell.partition(":")
-        if index == "qid":
-            continue
-        value = _number(text)
-        if math.isnan(value) or not (index.isascii() and index.isdecimal()) or index in record:
-            raise ValueError(
-                f"{shorten(cell)!r} is not of the form INDEX:VALUE, a whole number that occurs "
-                "once and a number"
-            )
-        record[index] = value
+        index, _, number = cell.partition(":")
+        if index != "qid":
+            items.append((index, float(number)))
+    return _flat(items)
+
+
+def _flat(items: Iterable[tuple[str, typing.Any]]) -> Record:
+    """Return values by name. Those of an object inside have both names."""
+    record: Record = {}
+    n_characters = 0
+    for outer, value in items:
+        for inner, each in value.items() if isinstance(value, dict) else ((None, value),):
+            name = outer if inner is None else f"{outer}.{inner}"
+            n_characters += len(name)
+            if name in record:
+                raise ValueError(f"{shorten(name)!r} occurs twice")
+            if n_characters > MAX_ROW_BYTES:
+                raise ValueError(f"its names have more than {MAX_ROW_BYTES:,} characters")
+            record[name] = each
     return record
 
 
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _read_parquet(source: Source, skip: int) -> Iterator[Row]:
+def _read_parquet(source: Source) -> Iterator[tuple[int, Iterable[tuple[str, typing.Any]]]]:
+    """Yield the names and the values of each row."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -201,43 +163,55 @@ def _read_parquet(source: Source, skip: int) -> Iterator[Row]:
         raise UserError(
             f'{source.name}: Parquet needs pyarrow: `pip install "river-oauc[parquet]"`'
         ) from None
+    # A Parquet file begins at its end.
+    binary = source.binary if source.is_file else tempfile.TemporaryFile()
+    while data := source.binary.read(2**20):
+        source.count(data)
+        source.end_row()
+        if not source.is_file:
+            binary.write(data)
     try:
-        file = pyarrow.parquet.ParquetFile(_seekable(source))
-        number = 0
-        for batch in file.iter_batches(batch_size=_PARQUET_BATCH):
-            if number + len(batch) <= skip:
-                number += len(batch)
-                continue
-            for record in batch.to_pylist():
-                number += 1
-                if number > skip:
-                    values = _flat(record, "")
-                    yield Row(number, {name: _from_parquet(value) for name, value in values})
+        file = pyarrow.parquet.ParquetFile(binary)
+        for group in map(file.metadata.row_group, range(file.num_row_groups)):
+            n_values = max(group.column(i).num_values for i in range(group.num_columns))
+            if n_values > MAX_ROW_BYTES and n_values > 1_000 * group.num_rows:
+                raise UserError(f"{source.name}: a list has more than {MAX_ROW_BYTES:,} values")
+        batches = file.iter_batches(_PARQUET_BATCH)
+        yield from enumerate(itertools.chain.from_iterable(map(_batch_rows, batches)), start=1)
     except pyarrow.ArrowException as error:
         raise UserError(f"{source.name}: the Parquet file is damaged: {error}") from error
 
 
-def _seekable(source: Source) -> typing.BinaryIO:
-    """Return the bytes in a file with random access: a Parquet file begins at its end."""
-    if source.binary.seekable():
-        return source.binary
-    import shutil
-    import tempfile
+def _batch_rows(batch: typing.Any) -> Iterator[Iterable[tuple[str, typing.Any]]]:
+    import pyarrow
 
-    file = tempfile.TemporaryFile()
-    shutil.copyfileobj(source.binary, file)
-    file.seek(0)
-    return typing.cast(typing.BinaryIO, file)
+    table = pyarrow.Table.from_batches([batch])
+    while any(map(pyarrow.types.is_struct, table.schema.types)):
+        table = table.flatten()
+    names = table.column_names
+    return (zip(names, row, strict=True) for row in zip(*map(_values, table.columns), strict=True))
 
 
-def _from_parquet(value: typing.Any) -> typing.Any:
-    """Return a value as another format would have it: times of the day and the like are strings."""
-    return value if isinstance(value, _PLAIN) else str(value)
+def _values(column: typing.Any) -> list[typing.Any]:
+    """Return the values of a column of a Parquet file."""
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_timestamp(kind) and kind.unit == "ns":
+        # Python has no nanoseconds.
+        column = column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        # A time is out of Python's range.
+        return list(column.to_numpy())
 
 
-_READERS: dict[str, Callable[[Source, int], Iterator[Row]]] = {
-    "csv": _read_csv,
-    "jsonl": functools.partial(_read_lines, _parse_json),
-    "libsvm": functools.partial(_read_lines, _parse_libsvm),
-    "parquet": _read_parquet,
+# How rows are read, and what makes a record of one.
+_FORMATS: dict[str, tuple[Callable[..., Iterator[tuple[int, typing.Any]]], Callable[..., Record]]]
+_FORMATS = {
+    "csv": (_read_csv, _parse_cells),
+    "jsonl": (_read_lines, _parse_json),
+    "libsvm": (_read_lines, _parse_libsvm),
+    "parquet": (_read_parquet, _flat),
 }

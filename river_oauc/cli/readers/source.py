@@ -6,9 +6,9 @@ import bz2
 import codecs
 import contextlib
 import gzip
+import hashlib
 import io
 import lzma
-import pathlib
 import re
 import sys
 import typing
@@ -17,18 +17,17 @@ from collections.abc import Callable, Iterator
 
 from river_oauc.cli.console.errors import UserError
 
+FORMATS = "CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz"
+
 # The name of standard input on the command line.
 STDIN = "-"
 
 # Format and encoding are detected from this many bytes.
 HEAD_BYTES = 2**18
 
-# A file is known by this many of its first bytes.
-MAX_BEGINNING = 2**16
-
-# Characters of one row, which may span several lines. It bounds the memory, even if a small
-# compressed file expands to a row without end.
-MAX_ROW = 2**24
+# A row may span several lines. The limit bounds the memory, even if a small compressed file expands
+# to a row without end, and the time, if it expands to blank lines.
+MAX_ROW_BYTES = 2**24
 
 # By the first bytes of a file: its name may have lost the suffix.
 _DECOMPRESSORS: dict[bytes, Callable[[typing.Any], typing.Any]] = {
@@ -36,7 +35,15 @@ _DECOMPRESSORS: dict[bytes, Callable[[typing.Any], typing.Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-_PARQUET = b"PAR1"
+_OTHER_ARCHIVES = {b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zst"}
+# Spreadsheets write these marks, which are not part of the text.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+# What decoders say at the end of a file, and nowhere else.
+_CUT_OFF = ("unexpected end of data", "truncated data")
 _LIBSVM_LINE = re.compile(r"[+-]?[\d.]\S*(\s+(qid|\d+):\S+)*\s*(#.*)?")
 
 
@@ -49,143 +56,122 @@ class Source:
         Its name in messages.
     binary
         The decompressed bytes.
-    is_compressed
-        Whether the file is compressed.
+    is_file
+        Whether it is a file, and can be read again.
+    is_growing
+        Whether more may be written to it: then a last row without its end is left for later.
 
     Attributes
     ----------
     format
         `"csv"`, `"jsonl"`, `"libsvm"` or `"parquet"`.
-    encoding
-        The encoding of the text, from its beginning: a byte order mark decides, then whether it is
+    text
+        The file as text. A byte order mark decides on the encoding, then whether the beginning is
         UTF-8. Otherwise it is taken for Windows-1252, which spreadsheets write.
+    is_cut_off
+        Whether a last row was left for later.
 
     """
 
-    def __init__(self, name: str, binary: io.BufferedReader, is_compressed: bool) -> None:
+    def __init__(self, name: str, binary: typing.Any, is_file: bool, is_growing: bool) -> None:
         self.name = name
         self.binary = binary
-        self.is_compressed = is_compressed
+        self.is_file = is_file
+        self.is_growing = is_growing
+        self.is_cut_off = False
         head = binary.peek(HEAD_BYTES)
-        self.encoding = _encoding(head)
-        self.format = _format(head, self.encoding)
-        self._text: TextLines | None = None
-
-    @property
-    def can_grow(self) -> bool:
-        """Whether rows may be appended to the file."""
-        return self.format != "parquet" and not self.is_compressed
+        self._mark, encoding = _encoding(head)
+        self.format = _format(head, encoding)
+        self.text = io.TextIOWrapper(binary, encoding, newline="")
+        self._row = bytearray()
+        self._complete = 0, hashlib.sha256()
 
     @property
     def has_columns(self) -> bool:
         """Whether every row has the same columns."""
         return self.format in ("csv", "parquet")
 
-    def lines(self) -> TextLines:
-        """Return the lines of the text."""
-        self._text = TextLines(self.binary, self.encoding, self.name)
-        return self._text
-
     @property
-    def n_bytes_read(self) -> int:
-        """The length of the rows read so far, if it is less than `MAX_BEGINNING`."""
-        return 0 if self._text is None else self._text.n_bytes_read
+    def content(self) -> tuple[int, str]:
+        """The length and the SHA-256 of the rows read so far; of Parquet, of the whole file."""
+        n_bytes, hashed = self._complete
+        return n_bytes, hashed.hexdigest()
 
-    def close(self) -> None:
-        """Stop reading. The file itself stays open."""
-        if self._text is not None:
-            self._text.close()
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text. A row that is too long is refused."""
+        self.count(self.binary.read(len(self._mark)))
+        try:
+            while line := self.text.readline(MAX_ROW_BYTES + 1):
+                if self.is_growing and line[-1] not in "\r\n" and len(line) <= MAX_ROW_BYTES:
+                    self.is_cut_off = True
+                    return
+                self.count(line.encode(self.text.encoding))
+                yield line
+        except UnicodeDecodeError as error:
+            # A character may be written in parts, too.
+            if not self.is_growing or error.reason not in _CUT_OFF:
+                raise
+            self.is_cut_off = True
 
-
-class TextLines:
-    """Iterate over the lines of a text, refusing rows longer than `MAX_ROW`.
-
-    Parameters
-    ----------
-    binary
-        The bytes of the text.
-    encoding
-        Its encoding.
-    name
-        Its name in messages.
-
-    Attributes
-    ----------
-    n_bytes_read
-        The length of the rows read so far, up to `MAX_BEGINNING`.
-
-    """
-
-    def __init__(self, binary: io.BufferedReader, encoding: str, name: str) -> None:
-        # Spreadsheets write a byte order mark, which is not part of the text.
-        self._row = binary.read(len(_byte_order_mark(binary.peek(HEAD_BYTES))))
-        self._file = io.TextIOWrapper(binary, encoding=encoding, newline="")
-        self._encoding = encoding
-        self._name = name
-        self._room = MAX_ROW
-        self.n_bytes_read = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._file.readline(self._room + 1)
-        if not line:
-            raise StopIteration
-        self._room -= len(line)
-        if self._room < 0:
-            raise UserError(f"{self._name}: a row has more than {MAX_ROW:,} characters")
-        if self.n_bytes_read < MAX_BEGINNING:
-            self._row += line.encode(self._encoding)
-        return line
+    def count(self, data: bytes) -> None:
+        """Add what has been read to the row."""
+        self._row += data
+        if len(self._row) > MAX_ROW_BYTES:
+            raise UserError(f"{self.name}: a row has more than {MAX_ROW_BYTES:,} bytes")
 
     def end_row(self) -> None:
-        """Note that the row is complete, and that the next line begins a new one."""
-        self._room = MAX_ROW
-        if self.n_bytes_read < MAX_BEGINNING:
-            self.n_bytes_read = min(self.n_bytes_read + len(self._row), MAX_BEGINNING)
-            self._row = b""
-
-    def close(self) -> None:
-        """Stop reading. The bytes stay open."""
-        self._file.detach()
+        """Note that the row is complete."""
+        n_bytes, hashed = self._complete
+        hashed = hashed.copy()
+        hashed.update(self._row)
+        # In one step: an interrupt may come between any two.
+        self._complete = n_bytes + len(self._row), hashed
+        self._row.clear()
 
 
 @contextlib.contextmanager
-def open_source(path: str) -> Iterator[Source]:
+def open_source(path: str, is_growing: bool = False) -> Iterator[Source]:
     """Open a file, or standard input if the path is `-`.
 
-    Files compressed with gzip, bzip2 or xz are decompressed. Errors in reading, here or later, are
-    `UserError`.
+    Files compressed with gzip, bzip2 or xz are decompressed. What is wrong with the content, found
+    here or later, is a `UserError`.
 
     Parameters
     ----------
     path
         The path as the user wrote it.
+    is_growing
+        Whether more may be written to the file, unless it is compressed.
 
     """
-    name = "standard input" if path == STDIN else path
-    if path != STDIN and not pathlib.Path(path).is_file():
-        raise UserError(f"{path}: there is no such file, or it is not a regular one")
-    is_compressed = False
+    is_stdin, is_compressed = path == STDIN, False
+    name = "standard input" if is_stdin else path
+    if is_stdin and sys.stdin is None:
+        raise UserError(f"{name} is closed")
     try:
         with contextlib.ExitStack() as stack:
-            file = sys.stdin.fileno() if path == STDIN else path
-            binary = stack.enter_context(
-                typing.cast(io.BufferedReader, open(file, "rb", HEAD_BYTES, closefd=path != STDIN))
-            )
+            file = open(sys.stdin.fileno() if is_stdin else path, "rb", 0, closefd=not is_stdin)
+            is_file = not is_stdin and file.seekable()
+            binary = stack.enter_context(io.BufferedReader(file, HEAD_BYTES))
             head = binary.peek(HEAD_BYTES)
+            for magic, kind in _OTHER_ARCHIVES.items():
+                if head.startswith(magic):
+                    raise UserError(
+                        f"{name}: a {kind} file; those compressed with gz, bz2 or xz are read, and "
+                        "a spreadsheet that is saved as CSV"
+                    )
             for magic, decompress in _DECOMPRESSORS.items():
                 if head.startswith(magic):
                     is_compressed = True
                     binary = io.BufferedReader(decompress(binary), HEAD_BYTES)
                     break
-            source = Source(name, binary, is_compressed)
-            stack.callback(source.close)
+            source = Source(name, binary, is_file, is_growing and is_file and not is_compressed)
+            # Or it would close the bytes, too late.
+            stack.callback(source.text.detach)
             yield source
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{name}: not {error.encoding} text any more after its beginning; save it as UTF-8"
+            f"{name}: after its beginning, it is in another encoding; save it as UTF-8"
         ) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         # Errors of the system have a number, those of decompression have none.
@@ -194,26 +180,21 @@ def open_source(path: str) -> Iterator[Source]:
         raise UserError(f"{name}: the compressed file is damaged or cut off: {error}") from error
 
 
-def _byte_order_mark(head: bytes) -> bytes:
-    marks = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return next((mark for mark in marks if head.startswith(mark)), b"")
-
-
-def _encoding(head: bytes) -> str:
-    if head.startswith(codecs.BOM_UTF16_LE):
-        return "utf-16-le"
-    if head.startswith(codecs.BOM_UTF16_BE):
-        return "utf-16-be"
+def _encoding(head: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark, if there is one, and the encoding."""
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            return mark, encoding
     try:
         # Not to the end, which may be in the middle of a character.
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
+        return b"", "cp1252"
+    return b"", "utf-8"
 
 
 def _format(head: bytes, encoding: str) -> str:
-    if head.startswith(_PARQUET):
+    if head.startswith(b"PAR1"):
         return "parquet"
     text = head.decode(encoding, errors="ignore").lstrip("\ufeff").lstrip()
     if text.startswith("{"):

@@ -6,7 +6,6 @@ import typing
 
 import numpy as np
 
-from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.mixture.constants import (
     CONFIRMED_SHARE,
     DROP_MEMORY,
@@ -17,61 +16,49 @@ from river_oauc.rankers.mixture.constants import (
     TRIAL_MEMORY,
 )
 from river_oauc.rankers.mixture.judge import shares_of
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, IntArray, Stateful
 
 
-class ChangeDetector:
-    """Notice when the win rate of recent examples falls far below the long-run rate."""
+class ChangeDetector(Stateful):
+    """Notice when the win rate of recent examples falls far below the long-run rate.
+
+    Attributes
+    ----------
+    n_compared
+        The number of negatives and of positives that were compared.
+    recent_rate, long_run_rate
+        Their win rates.
+
+    """
+
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "n_compared": (int, 2), "recent_rate": float, "long_run_rate": float,
+    }  # fmt: skip
 
     def __init__(self) -> None:
-        # The number of negatives and of positives that were compared.
-        self._n_compared = [0, 0]
-        self._recent_rate = 0.0
-        self._long_run_rate = 0.0
+        self.n_compared: IntArray = np.zeros(2, dtype=np.int64)
+        self.recent_rate = self.long_run_rate = 0.0
 
     def update(self, win: float, positive: bool) -> bool:
         """Follow the win rate of a new example, and return whether the ranking breaks."""
-        self._n_compared[positive] += 1
-        n = sum(self._n_compared)
-        self._recent_rate += (win - self._recent_rate) / min(n, DROP_MEMORY)
-        self._long_run_rate += (win - self._long_run_rate) / n
-        return (
-            self._long_run_rate - self._recent_rate > LARGEST_DROP
-            and min(self._n_compared) >= MIN_COMPARED_OF_EACH
-        )
+        self.n_compared[int(positive)] += 1
+        n = int(self.n_compared.sum())
+        self.recent_rate += (win - self.recent_rate) / min(n, DROP_MEMORY)
+        self.long_run_rate += (win - self.long_run_rate) / n
+        has_dropped = self.long_run_rate - self.recent_rate > LARGEST_DROP
+        return has_dropped and int(self.n_compared.min()) >= MIN_COMPARED_OF_EACH
 
     def merge(self, other: ChangeDetector) -> None:
         """Add the comparisons in another part of the stream."""
-        n, n_other = sum(self._n_compared), sum(other._n_compared)
+        n, n_other = int(self.n_compared.sum()), int(other.n_compared.sum())
         if n_other:
             share = n_other / (n + n_other)
-            self._recent_rate += share * (other._recent_rate - self._recent_rate)
-            self._long_run_rate += share * (other._long_run_rate - self._long_run_rate)
-            self._n_compared = [
-                mine + theirs
-                for mine, theirs in zip(self._n_compared, other._n_compared, strict=True)
-            ]
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "n_compared": np.array(self._n_compared, dtype=np.int64),
-            "recent_rate": self._recent_rate,
-            "long_run_rate": self._long_run_rate,
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader) -> typing.Self:
-        """Return the detector with this state."""
-        detector = cls()
-        detector._n_compared = reader.integers("n_compared", 2).tolist()
-        detector._recent_rate = reader.number("recent_rate")
-        detector._long_run_rate = reader.number("long_run_rate")
-        reader.finish()
-        return detector
+            self.recent_rate += share * (other.recent_rate - self.recent_rate)
+            self.long_run_rate += share * (other.long_run_rate - self.long_run_rate)
+            self.n_compared += other.n_compared
 
 
-class Trial:
+class Trial(Stateful):
     """Compare an older and a younger generation, for a limited number of examples.
 
     Attributes
@@ -80,56 +67,44 @@ class Trial:
         The shares of the two in the score.
     confirmed
         Whether the younger one has been clearly ahead, so that the stream has changed.
+    n_left
+        How many examples are left of the trial.
+    win_rates, n_compared
+        The recent win rates of the two, and the weight of the examples that were compared.
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "shares": (float, 2), "confirmed": bool, "n_left": int, "win_rates": (float, 2),
+        "n_compared": float,
+    }  # fmt: skip
+
     def __init__(self) -> None:
         self.confirmed = False
-        self._n_left = TRIAL_LENGTH
-        self._win_rates: FloatArray = np.zeros(2)
-        self._n_compared = 0.0
+        self.n_left = TRIAL_LENGTH
+        self.win_rates: FloatArray = np.zeros(2)
+        self.n_compared = 0.0
         self.shares: FloatArray = np.full(2, 0.5)
 
     def update(self, wins: typing.Sequence[float | None], w: float) -> None:
         """Follow the win rates of a new example of importance `w`."""
         older, younger = wins
         if older is not None and younger is not None:
-            n_compared = self._n_compared * (1.0 - 1.0 / TRIAL_MEMORY) + w
-            gaps = np.array([older, younger]) - self._win_rates
-            self._win_rates = self._win_rates + w / n_compared * gaps
-            self._n_compared = n_compared
-            self.shares = shares_of(self._win_rates, n_compared)
+            n_compared = self.n_compared * (1.0 - 1.0 / TRIAL_MEMORY) + w
+            gaps = np.array([older, younger]) - self.win_rates
+            self.win_rates = self.win_rates + w / n_compared * gaps
+            self.n_compared = n_compared
+            self.shares = shares_of(self.win_rates, n_compared)
             if n_compared >= MIN_COMPARED_TO_CONFIRM and self.shares[1] > CONFIRMED_SHARE:
                 self.confirmed = True
-        self._n_left -= 1
+        self.n_left -= 1
 
     @property
     def is_over(self) -> bool:
         """Whether the trial has ended."""
-        return self._n_left <= 0
+        return self.n_left <= 0
 
     @property
     def winner(self) -> int:
         """0 if the older generation ranks at least as well, 1 if the younger one ranks better."""
-        return int(self._win_rates[1] > self._win_rates[0])
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "confirmed": self.confirmed,
-            "n_left": self._n_left,
-            "win_rates": self._win_rates.copy(),
-            "n_compared": self._n_compared,
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader) -> typing.Self:
-        """Return the trial with this state."""
-        trial = cls()
-        trial.confirmed = reader.flag("confirmed")
-        trial._n_left = reader.count("n_left", maximum=TRIAL_LENGTH)
-        trial._win_rates = reader.array("win_rates", 2)
-        trial._n_compared = reader.number("n_compared", minimum=0.0)
-        trial.shares = shares_of(trial._win_rates, trial._n_compared)
-        reader.finish()
-        return trial
+        return int(self.win_rates[1] > self.win_rates[0])

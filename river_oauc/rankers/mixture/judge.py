@@ -8,10 +8,9 @@ import typing
 import numpy as np
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.mixture.arrays import RecentRows
 from river_oauc.rankers.mixture.constants import JUDGE_MEMORY, N_COMPARED, NEAR_TIE, SHARPNESS
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, Stateful, damage
 
 
 @accelerated
@@ -31,7 +30,7 @@ def shares_of(win_rates: FloatArray, n: float) -> FloatArray:
     return shares
 
 
-class Judge:
+class Judge(Stateful):
     """Compare scores with those that recent examples of the other class got when they arrived.
 
     All scores were given before their examples were learned, so overfitting brings no advantage.
@@ -50,18 +49,28 @@ class Judge:
         Share of each expert in the mixture.
     aucs
         Progressive AUC of each expert, and of the mixture at the end, over the whole stream.
+    n_pairs
+        The weight of the pairs in these.
+    weights
+        The recent weight of the negatives and of the positives that were compared.
+    recent
+        The recent scores of the negatives and of the positives: by experts and mixture.
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "win_rates": (float, "experts"), "shares": (float, "experts"), "aucs": (float, "scores"),
+        "n_pairs": float, "weights": (float, 2), "recent": [Stateful],
+    }  # fmt: skip
+
     def __init__(self, n_experts: int) -> None:
+        self._n_experts = n_experts
         self.win_rates: FloatArray = np.full(n_experts, 0.5)
         self.shares: FloatArray = np.full(n_experts, 1.0 / n_experts)
         self.aucs: FloatArray = np.full(n_experts + 1, 0.5)
-        self._n_pairs = 0.0
-        # The recent weight of the negatives and of the positives that were compared.
-        self._weights = [0.0, 0.0]
-        # The recent scores of the negatives and of the positives: by experts and mixture.
-        self._recent = RecentRows(N_COMPARED, n_experts + 1), RecentRows(N_COMPARED, n_experts + 1)
+        self.n_pairs = 0.0
+        self.weights: FloatArray = np.zeros(2)
+        self.recent = [RecentRows(N_COMPARED, n_experts + 1) for _ in range(2)]
 
     def compare(self, scores: FloatArray, positive: bool, w: float, n_other: float) -> float | None:
         """Compare the scores of a new example with earlier ones, and keep them.
@@ -83,31 +92,30 @@ class Judge:
 
         """
         win = None
-        others = self._recent[not positive].rows
+        others = self.recent[not positive].latest
         if len(others):
-            kept, (negatives, positives) = 1.0 - 1.0 / JUDGE_MEMORY, self._weights
-            weights = [kept * negatives, kept * positives]
-            weights[positive] += w
+            weights = (1.0 - 1.0 / JUDGE_MEMORY) * self.weights
+            weights[int(positive)] += w
             # Over the whole stream all pairs count alike.
-            n_pairs = self._n_pairs + w * n_other
+            n_pairs = self.n_pairs + w * n_other
             win_rates, aucs, win = update_rates(
                 self.win_rates,
                 self.aucs,
                 scores,
                 others,
                 positive,
-                w / sum(weights),
+                w / float(weights.sum()),
                 w * n_other / n_pairs,
             )
-            self._weights, self.win_rates, self._n_pairs, self.aucs = (
+            self.weights, self.win_rates, self.n_pairs, self.aucs = (
                 weights, win_rates, n_pairs, aucs,
             )  # fmt: skip
             self._set_shares()
-        self._recent[positive].add(scores)
+        self.recent[positive].add(scores, ())
         return win
 
     def _set_shares(self) -> None:
-        negative, positive = self._weights
+        negative, positive = self.weights.tolist()
         total = negative + positive
         # The size of a balanced sample that would be as informative.
         n = 4.0 * negative * positive / total if total else 0.0
@@ -115,12 +123,12 @@ class Judge:
 
     def forget_scores(self) -> None:
         """Compare with no score that was given so far."""
-        for recent in self._recent:
+        for recent in self.recent:
             recent.clear()
 
     def recent_gaps(self) -> FloatArray:
         """Return by how much recent positives score higher than recent negatives, on average."""
-        negative, positive = (recent.rows for recent in self._recent)
+        negative, positive = (recent.latest for recent in self.recent)
         if not (len(negative) and len(positive)):
             return np.zeros_like(self.aucs)
         gaps: FloatArray = positive.mean(axis=0) - negative.mean(axis=0)
@@ -129,54 +137,35 @@ class Judge:
     @property
     def n_stored(self) -> list[int]:
         """The number of recent scores of the negatives and of the positives."""
-        return [len(recent) for recent in self._recent]
+        return [recent.n for recent in self.recent]
 
     def merge(self, other: Judge) -> None:
         """Add the comparisons in another part of the stream, by what is remembered."""
-        weight, other_weight = sum(self._weights), sum(other._weights)
+        weight, other_weight = float(self.weights.sum()), float(other.weights.sum())
         if other_weight:
             share = other_weight / (weight + other_weight)
             self.win_rates = self.win_rates + share * (other.win_rates - self.win_rates)
             # The experts had learned from one part only. So the rates are weighted as those of one
             # part, and do not decide as if they were known from both.
-            self._weights = [
-                mine + share * (theirs - mine)
-                for mine, theirs in zip(self._weights, other._weights, strict=True)
-            ]
-        if other._n_pairs:
-            n_pairs = self._n_pairs + other._n_pairs
-            self.aucs = self.aucs + other._n_pairs / n_pairs * (other.aucs - self.aucs)
-            self._n_pairs = n_pairs
-        for mine, theirs in zip(self._recent, other._recent, strict=True):
+            self.weights = self.weights + share * (other.weights - self.weights)
+        if other.n_pairs:
+            n_pairs = self.n_pairs + other.n_pairs
+            self.aucs = self.aucs + other.n_pairs / n_pairs * (other.aucs - self.aucs)
+            self.n_pairs = n_pairs
+        for mine, theirs in zip(self.recent, other.recent, strict=True):
             mine.merge(theirs)
         self._set_shares()
 
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "win_rates": self.win_rates.copy(),
-            "aucs": self.aucs.copy(),
-            "n_pairs": self._n_pairs,
-            "weights": np.array(self._weights),
-            "recent": [recent.get_state() for recent in self._recent],
-        }
+    def reindex(self, positions: typing.Any, size: typing.Any) -> None:
+        """Do nothing: a judge knows no features."""
 
-    @classmethod
-    def from_state(cls, reader: StateReader, n_experts: int) -> typing.Self:
-        """Return the judge with this state."""
-        judge = cls(n_experts)
-        judge.win_rates = reader.array("win_rates", n_experts)
-        judge.aucs = reader.array("aucs", n_experts + 1)
-        judge._n_pairs = reader.number("n_pairs", minimum=0.0)
-        judge._weights = reader.array("weights", 2, minimum=0.0).tolist()
-        negative, positive = (
-            RecentRows.from_state(each, N_COMPARED, n_experts + 1)
-            for each in reader.readers("recent", 2)
-        )
-        judge._recent = negative, positive
-        judge._set_shares()
-        reader.finish()
-        return judge
+    def check_state(self) -> None:
+        n = self._n_experts
+        widths = {len(self.win_rates) + 1, len(self.shares) + 1, len(self.aucs)}
+        if widths | {recent.size for recent in self.recent} != {n + 1}:
+            raise damage(f"it has not the scores of {n} experts")
+        if self.n_pairs < 0.0 or (self.weights < 0.0).any():
+            raise damage("a weight is below 0")
 
 
 @accelerated

@@ -8,19 +8,19 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import (
     LAPLACE_EXPONENT,
     N_BINS,
+    N_LANDMARKS,
     SMALLEST_SQUARED_RELEVANCE,
 )
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, Stateful, damage
 
 KERNELS = ("Laplace", "Gaussian")
 
 
-class KernelMaps:
-    """A Laplace and a Gaussian kernel with the same landmarks. It never changes.
+class KernelMaps(Stateful):
+    """A Laplace and a Gaussian kernel with the same landmarks.
 
     The Laplace kernel weights the features by their relevance. It treats features one by one, as
     trees do; the Gaussian kernel treats all of them together.
@@ -33,7 +33,7 @@ class KernelMaps:
         The landmarks, a row each, standardised.
     relevance
         The weight of each feature in the Laplace kernel.
-    rates
+    laplace, gaussian
         The rates at which the logarithms of the two kernels fall with the distance: the city-block
         distance in weighted features, and the squared Euclidean distance.
 
@@ -44,10 +44,17 @@ class KernelMaps:
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "landmarks": (float, "landmarks", "p"), "relevance": (float, "p"), "laplace": float,
+        "gaussian": float,
+    }  # fmt: skip
+    FILL: typing.ClassVar[dict[str, float]] = {"relevance": SMALLEST_SQUARED_RELEVANCE**0.5}
+
     def __init__(
-        self, landmarks: FloatArray, relevance: FloatArray, rates: tuple[float, float]
+        self, landmarks: FloatArray, relevance: FloatArray, laplace: float, gaussian: float
     ) -> None:
-        self.landmarks, self.relevance, self.rates = landmarks, relevance, rates
+        self.landmarks, self.relevance = landmarks, relevance
+        self.laplace, self.gaussian = laplace, gaussian
         self.grams = self.similarities(landmarks)
 
     @classmethod
@@ -57,53 +64,39 @@ class KernelMaps:
         """Return kernels whose widths are set by the median distances in a sample."""
         laplace = LAPLACE_EXPONENT / _median(cdist(sample, sample, "cityblock", w=relevance))
         gaussian = 1.0 / _median(cdist(sample, sample, "sqeuclidean"))
-        return cls(landmarks, relevance, (laplace, gaussian))
+        return cls(landmarks, relevance, laplace, gaussian)
 
     def __len__(self) -> int:
         return len(self.landmarks)
 
     def similarities(self, z: FloatArray) -> FloatArray:
         """Return the similarities of the rows of `z` to the landmarks, a matrix per kernel."""
-        return similarities(z, self.landmarks, self.relevance, *self.rates)
+        return similarities(z, self.landmarks, self.relevance, self.laplace, self.gaussian)
 
     def same_as(self, other: KernelMaps) -> bool:
         """Return whether both make the same similarities."""
         return (
-            self.rates == other.rates
+            (self.laplace, self.gaussian) == (other.laplace, other.gaussian)
             and np.array_equal(self.landmarks, other.landmarks)
             and np.array_equal(self.relevance, other.relevance)
         )
 
     def transformed(self, scale: FloatArray, shift: FloatArray) -> KernelMaps:
         """Return kernels for units in which a standardised vector is `scale` · z + `shift`."""
-        return KernelMaps(scale * self.landmarks + shift, self.relevance, self.rates)
+        landmarks = scale * self.landmarks + shift
+        return KernelMaps(landmarks, self.relevance, self.laplace, self.gaussian)
 
-    def reindexed(self, positions: IntArray, size: int) -> KernelMaps:
-        """Return kernels in which feature i stands at `positions[i]`, others 0 in all landmarks."""
-        return KernelMaps(
-            reindexed(self.landmarks, positions, size),
-            reindexed(self.relevance, positions, size, SMALLEST_SQUARED_RELEVANCE**0.5),
-            self.rates,
-        )
+    def reindex(self, positions: typing.Any, size: typing.Any) -> None:
+        super().reindex(positions, size)
+        self.grams = self.similarities(self.landmarks)
 
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "landmarks": self.landmarks.copy(),
-            "relevance": self.relevance.copy(),
-            "rates": np.array(self.rates),
-        }
+    def set_state(self, state: typing.Any) -> None:
+        super().set_state(state)
+        self.grams = self.similarities(self.landmarks)
 
-    @classmethod
-    def from_state(cls, reader: StateReader, size: int, max_landmarks: int) -> typing.Self:
-        """Return the kernels with this state."""
-        landmarks = reader.array("landmarks", None, size)
-        if not 1 <= len(landmarks) <= max_landmarks:
-            raise reader.error(f"there are {len(landmarks)} landmarks, not 1 to {max_landmarks}")
-        relevance = reader.array("relevance", size, minimum=0.0, maximum=1.0)
-        laplace, gaussian = reader.array("rates", 2, minimum=0.0).tolist()
-        reader.finish()
-        return cls(landmarks, relevance, (laplace, gaussian))
+    def check_state(self) -> None:
+        if not 1 <= len(self) <= N_LANDMARKS:
+            raise damage(f"it has {len(self)} landmarks, not 1 to {N_LANDMARKS}")
 
 
 @accelerated

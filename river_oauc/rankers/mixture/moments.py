@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 
 from river_oauc.acceleration import accelerated
-from river_oauc.limits import MAX_NORM
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import BATCH_SIZE
-from river_oauc.state import State, StateReader, pack_symmetric
-
-# Far above the mean of any standardised features. Times the root of any importance weight, the
-# terms that wait are within `MAX_NORM`.
-_MAX_MEAN = 1e20
+from river_oauc.state import FloatArray, Stateful, damage
 
 
-class ForgettingMoments:
+class ForgettingMoments(Stateful):
     """Weighted count, mean and covariance of a stream of vectors, older ones counting less.
 
     With every vector, the weights of all earlier ones shrink by one part in `memory`, so that about
@@ -43,6 +38,10 @@ class ForgettingMoments:
         Total weight of the vectors: `memory` at most, if all weights are 1.
     mean
         Their mean; zeros before the first one.
+    scatter
+        The scatter matrix as it was before the vectors whose terms wait.
+    waiting, n_waiting
+        Rows of which the first ones wait, and their number.
 
     Examples
     --------
@@ -57,14 +56,18 @@ class ForgettingMoments:
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "n": float, "mean": (float, "p"), "scatter": (float, "p", "p"),
+        "waiting": (float, BATCH_SIZE, "p"), "n_waiting": int,
+    }  # fmt: skip
+
     def __init__(self, size: int, memory: float = math.inf) -> None:
         self.memory = memory
         self.n = 0.0
         self.mean: FloatArray = np.zeros(size)
-        # The scatter matrix as it was before the vectors whose terms wait.
-        self._scatter: FloatArray = np.zeros((size, size))
-        self._waiting: FloatArray = np.zeros((BATCH_SIZE, size))
-        self._n_waiting = 0
+        self.scatter: FloatArray = np.zeros((size, size))
+        self.waiting: FloatArray = np.zeros((BATCH_SIZE, size))
+        self.n_waiting = 0
 
     @classmethod
     def of(cls, rows: FloatArray, weights: FloatArray) -> typing.Self:
@@ -73,7 +76,7 @@ class ForgettingMoments:
         moments.n = float(weights.sum())
         moments.mean = weights @ rows / moments.n
         deviations = (rows - moments.mean) * np.sqrt(weights)[:, None]
-        moments._scatter = deviations.T @ deviations
+        moments.scatter = deviations.T @ deviations
         return moments
 
     @property
@@ -82,30 +85,30 @@ class ForgettingMoments:
 
     def update(self, x: FloatArray, w: float) -> None:
         """Add the vector `x` with weight `w` > 0."""
-        if self._n_waiting == BATCH_SIZE:
-            self.scatter()
-        n_before, n_waiting = self.n * self._kept, self._n_waiting
-        mean = add_vector(x, w, n_before, self.mean, self._waiting, n_waiting)
-        self.n, self.mean, self._n_waiting = n_before + w, mean, n_waiting + 1
+        if self.n_waiting == BATCH_SIZE:
+            self.settle()
+        n_before, n_waiting = self.n * self._kept, self.n_waiting
+        mean = add_vector(x, w, n_before, self.mean, self.waiting, n_waiting)
+        self.n, self.mean, self.n_waiting = n_before + w, mean, n_waiting + 1
 
-    def scatter(self) -> FloatArray:
+    def settle(self) -> FloatArray:
         """Return the scatter matrix, after adding the terms that wait; not a copy."""
-        if self._n_waiting:
-            self._scatter, self._n_waiting = self._current_scatter(), 0
-        return self._scatter
+        if self.n_waiting:
+            self.scatter, self.n_waiting = self._current_scatter(), 0
+        return self.scatter
 
     def _current_scatter(self) -> FloatArray:
-        return add_products(self._scatter, self._waiting, self._n_waiting, self._kept)
+        return add_products(self.scatter, self.waiting, self.n_waiting, self._kept)
 
     def covariance(self) -> FloatArray:
         """Return the covariance matrix, divided by `n` and not by `n - 1`."""
-        return self.scatter() / (self.n or 1.0)
+        return self.settle() / (self.n or 1.0)
 
     def transform(self, scale: FloatArray, shift: FloatArray) -> None:
         """Become the moments of the vectors `scale` · x + `shift`."""
         self.mean = scale * self.mean + shift
-        self._scatter = self._scatter * (scale[:, None] * scale)
-        self._waiting = self._waiting * scale
+        self.scatter = self.scatter * (scale[:, None] * scale)
+        self.waiting = self.waiting * scale
 
     def merge(self, other: ForgettingMoments) -> None:
         """Add what the moments of another part of the stream remember."""
@@ -114,42 +117,16 @@ class ForgettingMoments:
             gap = other.mean - self.mean
             between = math.sqrt(other.n * (self.n / n)) * gap
             scatter = self._current_scatter() + other._current_scatter()
-            self._scatter, self._n_waiting = scatter + between[:, None] * between, 0
+            self.scatter, self.n_waiting = scatter + between[:, None] * between, 0
             self.n, self.mean = n, self.mean + gap * (other.n / n)
 
-    def reindexed(self, positions: IntArray, size: int) -> ForgettingMoments:
-        """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
-        moved = ForgettingMoments(size, self.memory)
-        moved.n = self.n
-        moved.mean = reindexed(self.mean, positions, size)
-        moved._scatter = reindexed(reindexed(self._scatter, positions, size).T, positions, size)
-        moved._waiting = reindexed(self._waiting, positions, size)
-        moved._n_waiting = self._n_waiting
-        return moved
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "n": self.n,
-            "mean": self.mean.copy(),
-            "scatter": pack_symmetric(self._scatter),
-            "waiting": self._waiting[: self._n_waiting].copy(),
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader, size: int, memory: float = math.inf) -> typing.Self:
-        """Return the moments with this state."""
-        moments = cls(size, memory)
-        moments.n = reader.number("n", minimum=0.0)
-        moments.mean = reader.array("mean", size, minimum=-_MAX_MEAN, maximum=_MAX_MEAN)
-        moments._scatter = reader.symmetric("scatter", size)
-        moments._n_waiting = read_waiting(reader, moments._waiting)
-        reader.finish()
-        return moments
+    def check_state(self) -> None:
+        if self.n < 0.0 or not 0 <= self.n_waiting <= BATCH_SIZE:
+            raise damage(f"n is {self.n}, and {self.n_waiting} terms wait")
 
 
 # The moments of the negatives and of the positives.
-ClassPair = tuple[ForgettingMoments, ForgettingMoments]
+ClassPair = Sequence[ForgettingMoments]
 
 
 @accelerated
@@ -181,12 +158,3 @@ def add_products(matrix: FloatArray, rows: FloatArray, n: int, kept: float) -> F
     rows = rows[:n] * np.sqrt(kept ** np.arange(n - 1, -1, -1))[:, None]
     total: FloatArray = kept**n * matrix + rows.T @ rows
     return total
-
-
-def read_waiting(reader: StateReader, waiting: FloatArray) -> int:
-    """Fill the first rows with those of a state, and return their number."""
-    rows = reader.array("waiting", None, waiting.shape[1], minimum=-MAX_NORM, maximum=MAX_NORM)
-    if len(rows) > len(waiting):
-        raise reader.error(f"{len(rows)} rows are waiting, and {len(waiting)} at most can")
-    waiting[: len(rows)] = rows
-    return len(rows)

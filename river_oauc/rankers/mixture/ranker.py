@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from river_oauc.rankers.base import FloatArray, IntArray
+from river_oauc.rankers.base import Ranker, learn_with_new_features
 from river_oauc.rankers.mixture.arrays import RecentRows
 from river_oauc.rankers.mixture.change import ChangeDetector, Trial
 from river_oauc.rankers.mixture.constants import N_REPLAYED
 from river_oauc.rankers.mixture.generation import Generation
-from river_oauc.rankers.mixture.units import Units
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, Stateful, damage
 
 
 class Expert(typing.TypedDict):
@@ -24,7 +23,7 @@ class Expert(typing.TypedDict):
     share: float
 
 
-class MixtureRanker:
+class MixtureRanker(Ranker):
     """A generation of experts, or two while a younger one is on trial.
 
     When the ranking breaks, a younger generation starts with the latest examples beside the older
@@ -43,29 +42,39 @@ class MixtureRanker:
         clearly ahead of the older one.
     n_drifts_detected
         How often that has happened.
+    generations, trials
+        The generations, the older one first, and the trial of the younger one, if there is one.
+    detector
+        What starts a trial.
+    latest
+        The latest examples, with importance and label.
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "drift_detected": bool, "n_drifts_detected": int, "generations": [Stateful],
+        "trials": [Stateful], "detector": Stateful, "latest": Stateful,
+    }  # fmt: skip
+
     def __init__(self, with_kernels: bool) -> None:
+        self._with_kernels = with_kernels
         self.drift_detected = False
         self.n_drifts_detected = 0
-        self._with_kernels = with_kernels
-        # Whether a younger generation may start.
-        self._follows_change = True
-        self.n_features = 1
-        # The older one first.
-        self._generations = [Generation(self.n_features, with_kernels)]
-        self._trial: Trial | None = None
-        self._detector = ChangeDetector()
-        # With importance and label.
-        self._latest = RecentRows(N_REPLAYED, 1, n_tags=2)
+        self.generations = [Generation(1, with_kernels)]
+        self.trials: list[Trial] = []
+        self.detector = ChangeDetector()
+        self.latest = RecentRows(N_REPLAYED, 1, n_extras=2)
+
+    @property
+    def n_features(self) -> int:
+        return self.generations[0].size
 
     @property
     def shared_generations(self) -> list[tuple[Generation, float]]:
         """The generations, the older one first, and their shares in the score."""
-        if self._trial is None:
-            return [(self._generations[0], 1.0)]
-        return list(zip(self._generations, self._trial.shares.tolist(), strict=True))
+        if not self.trials:
+            return [(self.generations[0], 1.0)]
+        return list(zip(self.generations, self.trials[0].shares.tolist(), strict=True))
 
     @property
     def experts(self) -> list[Expert]:
@@ -108,116 +117,74 @@ class MixtureRanker:
 
     def score(self, x: FloatArray) -> float:
         x = x[: self.n_features]
-        if self._trial is None:
-            return self._generations[0].score(x)
+        if not self.trials:
+            return self.generations[0].score(x)
         return sum(share * generation.score(x) for generation, share in self.shared_generations)
 
     def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
+        """Learn from an example, and return the score that it had before."""
         if len(x) > self.n_features:
-            self.reindex(np.arange(self.n_features), len(x))
+            return float(learn_with_new_features(self, x, positive, weight))
         score, wins = 0.0, []
         for generation, share in self.shared_generations:
             generation_score, win = generation.learn(x, positive, weight)
             score += share * generation_score
             wins.append(win)
-        self._latest.add(x, weight, positive)
+        self.latest.add(x, (weight, positive))
         self._follow_change(wins, positive, weight)
         return score
 
     def _follow_change(self, wins: Sequence[float | None], positive: bool, weight: float) -> None:
         """Start or end a trial, now that the generations have ranked an example like this."""
         self.drift_detected = False
-        trial = self._trial
-        if trial is not None:
+        for trial in self.trials:
             was_confirmed = trial.confirmed
             trial.update(wins, weight)
             if trial.confirmed and not was_confirmed:
                 self.drift_detected, self.n_drifts_detected = True, self.n_drifts_detected + 1
             if trial.is_over:
                 self._keep(trial.winner)
-        elif wins[0] is not None and self._detector.update(wins[0], positive):
-            if self._follows_change:
-                self._start_trial()
+            return
+        if wins[0] is not None and self.detector.update(wins[0], positive):
+            self._start_trial()
 
     def _start_trial(self) -> None:
-        (older,) = self._generations
+        (older,) = self.generations
         younger = Generation(self.n_features, self._with_kernels)
-        rows, tags = self._latest.oldest_first()
-        for x, (weight, positive) in zip(rows, tags.tolist(), strict=True):
+        rows, extras = self.latest.in_order()
+        for x, (weight, positive) in zip(rows, extras.tolist(), strict=True):
             younger.learn(x, bool(positive), weight)
         # The older one is not compared with scores from before the change.
         older.judge.forget_scores()
-        self._generations, self._trial = [older, younger], Trial()
+        self.generations, self.trials = [older, younger], [Trial()]
 
     def _keep(self, number: int) -> None:
         """End the trial, and keep one of the generations."""
-        generations = [self._generations[number]]
-        self._generations, self._trial, self._detector = generations, None, ChangeDetector()
+        self.generations, self.trials = [self.generations[number]], []
+        self.detector = ChangeDetector()
 
     def _end_trial(self) -> None:
-        if self._trial is not None:
-            self._keep(int(self._trial.shares.argmax()))
+        for trial in self.trials:
+            self._keep(int(trial.shares.argmax()))
 
     def merge(self, other: MixtureRanker) -> None:
         """Merge the generations; a trial ends, and the one with the larger share stays."""
         self._end_trial()
         other._end_trial()
-        (mine,), (theirs,) = self._generations, other._generations
-        self._generations = [mine.merged(theirs)]
+        (mine,), (theirs,) = self.generations, other.generations
+        self.generations = [mine.merged(theirs)]
         self.drift_detected = False
         self.n_drifts_detected += other.n_drifts_detected
-        self._detector.merge(other._detector)
-        self._latest.merge(other._latest)
+        self.detector.merge(other.detector)
+        self.latest.merge(other.latest)
 
-    def reindex(self, positions: IntArray, n_features: int) -> None:
-        generations = [each.reindexed(positions, n_features) for each in self._generations]
-        latest = self._latest.reindexed(positions, n_features)
-        self._generations, self._latest, self.n_features = generations, latest, n_features
+    def set_state(self, state: typing.Any) -> None:
+        # A trial is one of two generations.
+        if type(state) is dict and isinstance(state.get("trials"), list) and state["trials"]:
+            self.trials = [Trial()]
+            self.generations = [Generation(1, self._with_kernels) for _ in range(2)]
+        super().set_state(state)
 
-    def prepare(self, units: Units, negative: FloatArray, positive: FloatArray) -> None:
-        """Learn a part of a stream: in fixed units, and with landmarks from these examples.
-
-        Rankers of other parts that were prepared alike can be merged exactly. The parts are no time
-        series, so a change is not followed.
-        """
-        self.reindex(np.arange(self.n_features), len(units.mean))
-        self._generations[0].prepare(units, negative, positive)
-        self._follows_change = False
-
-    def release(self) -> None:
-        """Follow a stream again, after `prepare`."""
-        for generation in self._generations:
-            generation.units.fixed = False
-            # Some solutions have been waiting for more examples.
-            generation.solve_now()
-        self._follows_change = True
-
-    def get_state(self) -> State:
-        return {
-            "n_features": self.n_features,
-            "drift_detected": self.drift_detected,
-            "n_drifts_detected": self.n_drifts_detected,
-            "follows_change": self._follows_change,
-            "generations": [generation.get_state() for generation in self._generations],
-            # One, if there are two generations.
-            "trials": [] if self._trial is None else [self._trial.get_state()],
-            "detector": self._detector.get_state(),
-            "latest": self._latest.get_state(),
-        }
-
-    def set_state(self, reader: StateReader) -> None:
-        self.n_features = size = reader.count("n_features", minimum=1)
-        self.drift_detected = reader.flag("drift_detected")
-        self.n_drifts_detected = reader.count("n_drifts_detected")
-        self._follows_change = reader.flag("follows_change")
-        trials = [Trial.from_state(each) for each in reader.readers("trials")]
-        if len(trials) > 1:
-            raise reader.error(f"it has {len(trials)} trials, and one at most")
-        self._trial = trials[0] if trials else None
-        self._generations = [
-            Generation.from_state(each, size, self._with_kernels)
-            for each in reader.readers("generations", 1 + len(trials))
-        ]
-        self._detector = ChangeDetector.from_state(reader.reader("detector"))
-        self._latest = RecentRows.from_state(reader.reader("latest"), N_REPLAYED, size, n_tags=2)
-        reader.finish()
+    def check_state(self) -> None:
+        if {self.latest.size, *(each.size for each in self.generations)} != {self.n_features}:
+            raise damage("the parts have different numbers of features")

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray
 from river_oauc.rankers.mixture.constants import (
     EIGENVALUE_PRECISION,
     JITTER,
     SMALLEST_MEAN_VARIANCE,
 )
 from river_oauc.rankers.mixture.moments import ClassPair
+from river_oauc.state import FloatArray
 
 
 def ridge(
@@ -49,10 +49,10 @@ def ridge(
     return solve_ridge(
         negative.n,
         negative.mean,
-        negative.scatter(),
+        negative.settle(),
         positive.n,
         positive.mean,
-        positive.scatter(),
+        positive.settle(),
         strengths,
         metric,
     )

@@ -10,10 +10,9 @@ import math
 import typing
 
 import numpy as np
+from numpy.typing import NDArray
 
 from river_oauc.acceleration import accelerated
-from river_oauc.limits import MAX_NORM
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.mixture.constants import (
     BATCH_SIZE,
@@ -23,11 +22,10 @@ from river_oauc.rankers.mixture.constants import (
     PAIRWISE_RATE,
     TRACKING_RATE,
 )
-from river_oauc.rankers.mixture.moments import read_waiting
-from river_oauc.state import State, StateReader, pack_symmetric
+from river_oauc.state import FloatArray, IntArray, Stateful, damage
 
 
-class Newton:
+class Newton(Stateful):
     """Logistic regression as a Gaussian posterior, with one implicit step per example.
 
     The step is the exact minimiser of the example's logistic loss plus the distance from the old
@@ -43,29 +41,38 @@ class Newton:
     ----------
     weights
         Minus the bias, and the weights of the features.
+    covariance
+        The covariance of the posterior, before rank-one terms that wait to be subtracted.
+    waiting, n_waiting
+        Rows of which the first ones wait, and their number.
 
     """
 
+    # Here `p` counts the bias as well.
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "weights": (float, "p"), "covariance": (float, "p", "p"),
+        "waiting": (float, BATCH_SIZE, "p"), "n_waiting": int,
+    }  # fmt: skip
+
     def __init__(self, size: int) -> None:
         self.weights: FloatArray = np.zeros(1 + size)
-        # The covariance of the posterior, before rank-one terms that wait to be subtracted.
-        self._covariance: FloatArray = np.diag(1.0 / _prior_precision(size))
-        self._waiting: FloatArray = np.zeros((BATCH_SIZE, 1 + size))
-        self._n_waiting = 0
+        self.covariance: FloatArray = np.diag(1.0 / _prior_precision(size))
+        self.waiting: FloatArray = np.zeros((BATCH_SIZE, 1 + size))
+        self.n_waiting = 0
 
     def step(self, phi: FloatArray, sign: float, c: float) -> None:
         """Learn from an example."""
-        if self._n_waiting == BATCH_SIZE:
-            self._covariance, self._n_waiting = self.covariance(), 0
+        if self.n_waiting == BATCH_SIZE:
+            self.covariance, self.n_waiting = self.current_covariance(), 0
         weights = newton_step(
-            self.weights, phi, sign, c, self._covariance, self._waiting, self._n_waiting
+            self.weights, phi, sign, c, self.covariance, self.waiting, self.n_waiting
         )
-        self.weights, self._n_waiting = weights, self._n_waiting + 1
+        self.weights, self.n_waiting = weights, self.n_waiting + 1
 
-    def covariance(self) -> FloatArray:
+    def current_covariance(self) -> FloatArray:
         """Return the covariance of the posterior."""
-        waiting = self._waiting[: self._n_waiting]
-        covariance: FloatArray = self._covariance - waiting.T @ waiting
+        waiting = self.waiting[: self.n_waiting]
+        covariance: FloatArray = self.covariance - waiting.T @ waiting
         return covariance
 
     def information(self, scale: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -73,7 +80,7 @@ class Newton:
 
         It is what they would have added, had the features been `scale` · z + `shift`.
         """
-        variances, axes = np.linalg.eigh(self.covariance())
+        variances, axes = np.linalg.eigh(self.current_covariance())
         # Rounding may leave a variance next to 0 a little below it.
         variances = np.maximum(variances, EIGENVALUE_PRECISION * variances[-1])
         precision = (axes / variances) @ axes.T
@@ -89,46 +96,23 @@ class Newton:
         precision = gained + np.diag(_prior_precision(len(vector) - 1))
         covariance = np.linalg.inv(precision)
         covariance = 0.5 * (covariance + covariance.T)
-        self._covariance, self._n_waiting = covariance, 0
+        self.covariance, self.n_waiting = covariance, 0
         self.weights = covariance @ vector
 
-    def reindexed(self, positions: IntArray, size: int) -> Newton:
-        """Return a copy in which feature i stands at `positions[i]`, others as the prior has it."""
-        moved, shifted = Newton(size), with_bias(positions)
-        moved.weights = reindexed(self.weights, shifted, 1 + size)
-        old = self.covariance()
-        covariance = reindexed(reindexed(old, shifted, 1 + size).T, shifted, 1 + size)
-        variances = reindexed(old.diagonal(), shifted, 1 + size, 1.0 / NEWTON_PRECISION)
-        np.fill_diagonal(covariance, variances)
-        moved._covariance = covariance
+    def moved(self, positions: IntArray | None, size: int) -> dict[str, NDArray[typing.Any]]:
+        # New features are as the prior has them.
+        self.covariance, self.n_waiting = self.current_covariance(), 0
+        positions = np.arange(len(self.weights) - 1) if positions is None else positions
+        places = with_bias(positions)[: len(self.weights)]
+        moved = super().moved(places, 1 + size)
+        variances = np.full(1 + size, 1.0 / NEWTON_PRECISION)
+        variances[places] = self.covariance.diagonal()[: len(places)]
+        np.fill_diagonal(moved["covariance"], variances)
         return moved
 
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "weights": self.weights.copy(),
-            "covariance": pack_symmetric(self._covariance),
-            "waiting": self._waiting[: self._n_waiting].copy(),
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
-        """Return the expert with this state."""
-        newton = cls(size)
-        newton.weights = reader.array("weights", 1 + size)
-        newton._covariance = reader.symmetric(
-            "covariance", 1 + size, minimum=-MAX_NORM, maximum=MAX_NORM
-        )
-        newton._n_waiting = read_waiting(reader, newton._waiting)
-        covariance = newton.covariance()
-        # No variance is negative, but for rounding; steps would make it grow without bounds.
-        rounding = 1e-6 * max(1.0, covariance.diagonal().max())
-        try:
-            np.linalg.cholesky(covariance + rounding * np.eye(1 + size))
-        except np.linalg.LinAlgError:
-            raise reader.error("covariance has a negative eigenvalue") from None
-        reader.finish()
-        return newton
+    def check_state(self) -> None:
+        if not 0 <= self.n_waiting <= BATCH_SIZE:
+            raise damage(f"{self.n_waiting} rows wait, and {BATCH_SIZE} at most can")
 
 
 def _prior_precision(size: int) -> FloatArray:

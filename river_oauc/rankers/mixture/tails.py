@@ -8,20 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import (
     FIRST_TAILS,
     HEAVY_TAIL,
     LAST_TAILS,
     SMALLEST_SCALE,
 )
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, Stateful
 
 # The logarithm of a size is within these bounds, and 0 has none.
 _MAX_LOG = 1e3
 
 
-class Tails:
+class Tails(Stateful):
     """Which features have heavy tails: amounts and ratios of which a few are huge.
 
     The logarithm of the mean size of such a feature is far above the mean of the logarithms: by
@@ -39,6 +38,11 @@ class Tails:
     ----------
     scales
         The scale s of each feature; 0 if its tails are not heavy.
+    n_seen
+        The number of vectors.
+    n, mean_size, mean_log
+        Of the values of each feature that are neither 0 nor unknown: their number, and the means of
+        their sizes and of the logarithms of these.
 
     Examples
     --------
@@ -50,24 +54,28 @@ class Tails:
     ...     _ = tails.update(np.array([x[0], np.exp(3.0 * x[1])]))
     >>> tails.scales
     array([0.   , 0.641])
+
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "n_seen": int, "scales": (float, "p"), "n": (float, "p"), "mean_size": (float, "p"),
+        "mean_log": (float, "p"),
+    }  # fmt: skip
+
     def __init__(self, size: int) -> None:
+        self.n_seen = 0
         self.scales: FloatArray = np.zeros(size)
-        self._n_seen = 0
-        # Of the values of each feature that are neither 0 nor unknown: their number, and the means
-        # of their sizes and of the logarithms of these.
-        self._n: FloatArray = np.zeros(size)
-        self._mean_size: FloatArray = np.zeros(size)
-        self._mean_log: FloatArray = np.zeros(size)
+        self.n: FloatArray = np.zeros(size)
+        self.mean_size: FloatArray = np.zeros(size)
+        self.mean_log: FloatArray = np.zeros(size)
 
     def update(self, x: FloatArray) -> NDArray[np.bool_] | None:
         """Follow a vector; return a mask of the features whose tails turn out to be heavy."""
-        if self._n_seen >= LAST_TAILS:
+        if self.n_seen >= LAST_TAILS:
             return None
-        n_seen = self._n_seen + 1
-        n, mean_size, mean_log = update_sizes(x, self._n, self._mean_size, self._mean_log)
-        self._n_seen, self._n, self._mean_size, self._mean_log = n_seen, n, mean_size, mean_log
+        n_seen = self.n_seen + 1
+        n, mean_size, mean_log = update_sizes(x, self.n, self.mean_size, self.mean_log)
+        self.n_seen, self.n, self.mean_size, self.mean_log = n_seen, n, mean_size, mean_log
         if n_seen < FIRST_TAILS or n_seen & (n_seen - 1):
             return None
         spread = np.log(np.maximum(mean_size, np.exp(-_MAX_LOG / 2))) - mean_log
@@ -88,46 +96,12 @@ class Tails:
 
     def merge(self, other: Tails) -> None:
         """Add what is known from another part of the stream; own scales stay."""
-        n = self._n + other._n
-        share = other._n / np.maximum(n, 1.0)
-        self._n_seen, self._n = self._n_seen + other._n_seen, n
-        self._mean_size = self._mean_size + share * (other._mean_size - self._mean_size)
-        self._mean_log = self._mean_log + share * (other._mean_log - self._mean_log)
+        n = self.n + other.n
+        share = other.n / np.maximum(n, 1.0)
+        self.n_seen, self.n = self.n_seen + other.n_seen, n
+        self.mean_size = self.mean_size + share * (other.mean_size - self.mean_size)
+        self.mean_log = self.mean_log + share * (other.mean_log - self.mean_log)
         self.scales = np.where(self.scales > 0.0, self.scales, other.scales)
-
-    def reindexed(self, positions: IntArray, size: int) -> Tails:
-        """Return a copy in which feature i stands at `positions[i]`, and others have been 0."""
-        moved = Tails(size)
-        moved._n_seen = self._n_seen
-        moved.scales, moved._n, moved._mean_size, moved._mean_log = (
-            reindexed(each, positions, size)
-            for each in (self.scales, self._n, self._mean_size, self._mean_log)
-        )
-        return moved
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "n_seen": self._n_seen,
-            "scales": self.scales.copy(),
-            "n": self._n.copy(),
-            "mean_size": self._mean_size.copy(),
-            "mean_log": self._mean_log.copy(),
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
-        """Return the tails with this state."""
-        tails = cls(size)
-        tails._n_seen = reader.count("n_seen")
-        tails.scales = reader.array("scales", size, minimum=0.0)
-        if ((tails.scales > 0.0) & (tails.scales < SMALLEST_SCALE)).any():
-            raise reader.error(f"a scale is neither 0 nor at least {SMALLEST_SCALE:g}")
-        tails._n = reader.array("n", size, minimum=0.0, maximum=tails._n_seen)
-        tails._mean_size = reader.array("mean_size", size, minimum=0.0)
-        tails._mean_log = reader.array("mean_log", size, minimum=-_MAX_LOG, maximum=_MAX_LOG)
-        reader.finish()
-        return tails
 
 
 @accelerated

@@ -7,7 +7,6 @@ import typing
 import numpy as np
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import FloatArray, IntArray, reindexed
 from river_oauc.rankers.mixture.constants import (
     LARGEST_STANDARDIZED,
     OUTLIER_DEVIATIONS,
@@ -16,10 +15,10 @@ from river_oauc.rankers.mixture.constants import (
     UNITS_SHARE,
 )
 from river_oauc.rankers.mixture.tails import Tails, signed_logarithms
-from river_oauc.state import State, StateReader
+from river_oauc.state import FloatArray, Stateful, damage
 
 
-class Units:
+class Units(Stateful):
     """Recent mean and deviation of each feature.
 
     A standardised feature means the same whatever it is measured in, and after a scaler in front
@@ -38,12 +37,12 @@ class Units:
     ----------
     tails
         Which features have heavy tails.
-    mean
-        Recent mean of each feature, or of its logarithm.
+    n_seen, n_known
+        The number of vectors, and of known values of each feature.
+    mean, variance
+        Recent mean and variance of each feature, or of its logarithm.
     factors
         One over the recent deviation; 0 for a feature that does not vary.
-    fixed
-        Whether `update` changes nothing.
 
     Examples
     --------
@@ -62,14 +61,17 @@ class Units:
 
     """
 
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "tails": Stateful, "n_seen": int, "n_known": (float, "p"), "mean": (float, "p"),
+        "variance": (float, "p"), "factors": (float, "p"),
+    }  # fmt: skip
+
     def __init__(self, size: int) -> None:
-        self.fixed = False
         self.tails = Tails(size)
-        self._n_seen = 0
-        # The number of unknown values of each feature.
-        self._n_missing: FloatArray = np.zeros(size)
+        self.n_seen = 0
+        self.n_known: FloatArray = np.zeros(size)
         self.mean: FloatArray = np.zeros(size)
-        self._variance: FloatArray = np.zeros(size)
+        self.variance: FloatArray = np.zeros(size)
         self.factors: FloatArray = np.zeros(size)
 
     @property
@@ -78,35 +80,18 @@ class Units:
         return int(np.count_nonzero(self.factors))
 
     def update(self, x: FloatArray) -> None:
-        """Follow the vector `x`, unless the units are fixed."""
-        if self.fixed:
-            return
+        """Follow the vector `x`."""
         heavy = self.tails.update(x)
         if heavy is not None:
             # As if they had been unknown so far.
-            n_missing = np.where(heavy, float(self._n_seen), self._n_missing)
-            mean, variance = (np.where(heavy, 0.0, each) for each in (self.mean, self._variance))
-            self._set(self._n_seen, n_missing, mean, variance)
-        n_seen = self._n_seen + 1
-        self._n_seen, (self._n_missing, self.mean, self._variance, self.factors) = (
-            n_seen,
-            update_units(
-                x,
-                self.tails.scales,
-                n_seen,
-                self._n_missing,
-                self.mean,
-                self._variance,
-                self.factors,
-            ),
+            self.n_known, self.mean, self.variance, self.factors = (
+                np.where(heavy, 0.0, each)
+                for each in (self.n_known, self.mean, self.variance, self.factors)
+            )
+        self.n_seen += 1
+        self.n_known, self.mean, self.variance, self.factors = update_units(
+            x, self.tails.scales, self.n_seen, self.n_known, self.mean, self.variance, self.factors
         )
-
-    def _set(
-        self, n_seen: int, n_missing: FloatArray, mean: FloatArray, variance: FloatArray
-    ) -> None:
-        factors = _inverse_deviations(variance)
-        self._n_seen, self._n_missing = n_seen, n_missing
-        self.mean, self._variance, self.factors = mean, variance, factors
 
     def standardize(self, x: FloatArray) -> FloatArray:
         """Return a vector, or the rows of a matrix, in these units."""
@@ -120,36 +105,16 @@ class Units:
         n_other = np.where((self.tails.scales > 0.0) & (other.tails.scales == 0.0), 0.0, n_other)
         share = n_other / np.maximum(n + n_other, 1.0)
         gap = other.mean + np.sign(other.mean) * other.tails.shift_to(self.tails) - self.mean
-        variance = self._variance + share * (other._variance - self._variance)
-        variance += share * (1.0 - share) * gap * gap
-        self._set(
-            self._n_seen + other._n_seen,
-            self._n_missing + other._n_missing,
-            self.mean + share * gap,
-            variance,
-        )
+        variance = self.variance + share * (other.variance - self.variance)
+        self.variance = variance + share * (1.0 - share) * gap * gap
+        self.mean = self.mean + share * gap
+        self.factors = _inverse_deviations(self.variance)
+        self.n_seen, self.n_known = self.n_seen + other.n_seen, self.n_known + other.n_known
         self.tails.merge(other.tails)
 
     @property
     def _n_remembered(self) -> FloatArray:
-        memory = max(UNITS_MEMORY, UNITS_SHARE * self._n_seen)
-        n: FloatArray = np.minimum(self._n_seen - self._n_missing, memory)
-        return n
-
-    def fix(self, n_seen: int, n_known: FloatArray, mean: FloatArray, variance: FloatArray) -> None:
-        """Stop following the stream.
-
-        The given counts are those of the stream. Its means and variances replace those of features
-        that have not varied here.
-        """
-        constant = self._variance == 0.0
-        self._set(
-            n_seen,
-            n_seen - n_known,
-            np.where(constant, mean, self.mean),
-            np.where(constant, variance, self._variance),
-        )
-        self.fixed = True
+        return np.minimum(self.n_known, max(UNITS_MEMORY, UNITS_SHARE * self.n_seen))
 
     def same_as(self, other: Units) -> bool:
         """Return whether both standardise vectors alike."""
@@ -175,44 +140,9 @@ class Units:
         drawn_in = 1.0 / np.sqrt(1.0 + (shift / LARGEST_STANDARDIZED) ** 2)
         return scale * drawn_in**3, shift * drawn_in
 
-    def reindexed(self, positions: IntArray, size: int) -> Units:
-        """Return a copy in which feature i stands at `positions[i]`, and others were unknown."""
-        moved = Units(size)
-        moved.fixed, moved.tails = self.fixed, self.tails.reindexed(positions, size)
-        moved._set(
-            self._n_seen,
-            reindexed(self._n_missing, positions, size, float(self._n_seen)),
-            reindexed(self.mean, positions, size),
-            reindexed(self._variance, positions, size),
-        )
-        return moved
-
-    def get_state(self) -> State:
-        """Return a copy of the state."""
-        return {
-            "fixed": self.fixed,
-            "tails": self.tails.get_state(),
-            "n_seen": self._n_seen,
-            "n_missing": self._n_missing.copy(),
-            "mean": self.mean.copy(),
-            "variance": self._variance.copy(),
-        }
-
-    @classmethod
-    def from_state(cls, reader: StateReader, size: int) -> typing.Self:
-        """Return the units with this state."""
-        units = cls(size)
-        units.fixed = reader.flag("fixed")
-        units.tails = Tails.from_state(reader.reader("tails"), size)
-        n_seen = reader.count("n_seen")
-        units._set(
-            n_seen,
-            reader.array("n_missing", size, minimum=0.0, maximum=n_seen),
-            reader.array("mean", size),
-            reader.array("variance", size, minimum=0.0),
-        )
-        reader.finish()
-        return units
+    def check_state(self) -> None:
+        if len(self.tails.scales) != len(self.mean):
+            raise damage("tails has another number of features")
 
 
 @accelerated
@@ -220,7 +150,7 @@ def update_units(
     x: FloatArray,
     scales: FloatArray,
     n_seen: int,
-    n_missing: FloatArray,
+    n_known: FloatArray,
     mean: FloatArray,
     variance: FloatArray,
     factors: FloatArray,
@@ -230,14 +160,13 @@ def update_units(
     Features with heavy tails have a scale above 0.
     """
     known = ~np.isnan(x)
-    n_missing = n_missing + ~known
-    memory = max(UNITS_MEMORY, UNITS_SHARE * n_seen)
-    rate = known / np.clip(n_seen - n_missing, 1.0, memory)
+    n_known = n_known + known
+    rate = known / np.clip(n_known, 1.0, max(UNITS_MEMORY, UNITS_SHARE * n_seen))
     deviation = np.where(known, signed_logarithms(x, scales) - mean, 0.0)
     deviation /= np.maximum(np.abs(deviation * factors) / OUTLIER_DEVIATIONS, 1.0)
     step = rate * deviation
     variance = (1.0 - rate) * (variance + step * deviation)
-    return n_missing, mean + step, variance, _inverse_deviations(variance)
+    return n_known, mean + step, variance, _inverse_deviations(variance)
 
 
 def _inverse_deviations(variance: FloatArray) -> FloatArray:
