@@ -224,10 +224,10 @@ def test_flipped_bytes_are_refused_or_leave_a_model_that_works() -> None:
 HUGE = {"OAM": {"dict": [[["format", 4], ["parameters", {"dict": [[["buffer_size", 2**40]]]}]]]}}
 MODELS: list[Any] = [
     {"Popen": [["ls"]]}, {"type": "Popen"}, {"RBF": [-1]}, {"OAUCM": None},
-    {"OAUCM": {"dict": [[]]}}, {"tuple": [5]}, {"deque": [[], -1]}, {"set": [[[]]]}, {"dict": [[[1]]]}, {"float": [1]},
-    {"bytes": "zz"}, {"bytes": 5}, {"array": 1}, {"array": "x"}, [{"array": 0}, {"array": 0}],
-    {}, {"a": 1, "b": 2}, {"StandardScaler": 7}, {"ScoreWindow": {"dict": [[]]}},
-    {"Snapshot": [1]}, {"defaultdict": [5, []]}, HUGE,
+    {"OAUCM": {"dict": [[]]}}, {"tuple": [5]}, {"deque": [[], -1]}, {"set": [[[]]]},
+    {"dict": [[[1]]]}, {"float": [1]}, {"bytes": "zz"}, {"bytes": 5}, {"array": 1},
+    {"array": "x"}, [{"array": 0}, {"array": 0}], {}, {"a": 1, "b": 2}, {"StandardScaler": 7},
+    {"ScoreWindow": {"dict": [[]]}}, {"Snapshot": [1]}, {"defaultdict": [5, []]}, HUGE,
 ]  # fmt: skip
 ARRAYS: list[Any] = [
     [["float64", [2**70]]], [["float64", [2**40]]], [["float64", [-1]]], [["float64", [1.5]]],
