@@ -35,8 +35,6 @@ def accelerated(function: Callable[Arguments, Result]) -> Callable[Arguments, Re
     in_numpy[function.__name__] = function
     if not compiled:
         return function
-    package, _, name = function.__module__.rpartition(".")
-    if package.endswith("mixture") or name == "stack":
-        name = "mixture"
+    name = function.__module__.rpartition(".")[2]
     fast = getattr(importlib.import_module(f"river_oauc._compiled.{name}"), function.__name__)
     return functools.update_wrapper(fast, function)

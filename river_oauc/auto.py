@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from river_oauc.explanations import ExplainingClassifier, Explanation
 from river_oauc.parameters import check_count
-from river_oauc.rankers.auto import EXPERTS, AutoRanker
-from river_oauc.rankers.mixture.ranker import Expert
+from river_oauc.rankers.auto import EXPERTS, AutoRanker, Expert
 from river_oauc.records.encoder import MixedEncoder
 from river_oauc.records.parse import Record
 from river_oauc.sparse import forget_rows
@@ -28,50 +27,50 @@ class AutoOAUC(ExplainingClassifier):
     unknown in most examples is 0 when it is absent, as in a bag of words. It needs no scaler, and
     follows change.
 
-    It stacks experts that differ in kind.
+    It has eight scores of unlike experts, and stacks them.
 
-    - Linear scores: the exact minimiser of the squared loss of `OAUCS` over class means and
-      covariances, in two strengths of regularisation and over recent examples; logistic regression
-      as a Gaussian posterior; steps of constant size.
-    - Kernel scores: the same minimiser over a Laplace and a Gaussian kernel with 256 landmarks.
+    - Linear: the exact minimiser of the squared loss of `OAUCS` over class means and covariances,
+      in two strengths of regularisation, and a score that tracks the latest examples.
+    - Kernel: the same minimiser over Gaussian similarities to 128 landmarks.
     - Trees: `OTAUC` over the latest 10,000 examples of each class.
-    - Sparse: `SparseOAUCM`, with a weight for every category, word and number.
+    - Sparse: `SparseOAUCM`, with a weight for every category, word and number; a factorisation
+      machine for their pairs; and naive Bayes.
 
-    Linear and kernel scores are mixed by how well they have ranked about the last 2,000 examples.
-    When their win rate of the last hundred falls by a tenth, a younger generation of them starts
-    beside the older one, and after 2,000 examples the worse one goes. `drift_detected` tells when
-    the younger one is clearly ahead.
+    The score is a weighted sum of these. The weights are those of a logistic regression of the
+    label on the scores that examples got before they were learned, and about the last 5,000
+    examples count.
 
-    The score is a weighted sum of mixture, trees and sparse score. The weights are those of a
-    logistic regression of the label on the scores that examples got before they were learned. In
-    it both classes count alike, and about the last 5,000 examples count.
+    When the examples of the rarer class suddenly rank lower among the latest of the other, the
+    stream has changed, and what has been learned counts as little from then on. `drift_detected`
+    tells when.
 
-    All experts but the sparse one see numbers: a category stands for its log odds, see
-    `preprocessing.RecordEncoder`. A feature is a number for them once it has been known in five
-    examples and in 5 % of all. So in wide records they see the frequent features, and the sparse
-    expert sees all.
+    All experts but the sparse ones see columns of numbers: a category stands for its log odds, see
+    `preprocessing.RecordEncoder`. A feature has a column once it has been known in five examples
+    and in 5 % of all. So in wide records they see the frequent features, and the sparse experts see
+    all.
 
-    A step costs O(p²) time on average for p features, at 30 features less than a quarter of one of
-    river's `ARFClassifier` with ten trees. Memory is 5p² + 7,000p doubles and 4 MB, and what the
-    names of categories take. Weights cannot diverge.
+    A step costs O(p²) time on average for p columns, at 30 less than a tenth of one of river's
+    `ARFClassifier` with ten trees. Memory is 3p² + 7,000p doubles and 3 MB, and what the names of
+    categories take. Weights cannot diverge.
 
-    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Each expert merges as
-    its class does, and what the stack has learned adds up.
+    Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class moments, counts
+    and what the stack has learned add up; trees and tracking score are averaged; the factors of
+    pairs and the landmarks are those of the model that knows more.
 
     Parameters
     ----------
     experts
         The kinds of experts: some of `"linear"`, `"kernel"`, `"trees"` and `"sparse"`. Fewer take
-        less time. The kernel scores come with the linear ones.
+        less time. The kernel score comes with the linear ones.
     prior
         What a probability of one half means. `"balanced"`: as likely from either class, were
         they equally frequent. `"empirical"`: as frequent as the classes have been of late.
     max_features
-        The largest number of features that the dense experts see, the most often known first.
+        The largest number of columns, those of the most often known features first.
     max_categories
         The largest number of categories to remember, and of weights of the sparse expert; `None` is
         no limit. When there would be more, the fifth that has come least often, or has the smallest
-        squared gradients, is forgotten.
+        second derivatives, is forgotten.
     seed
         Seed of the random choice of features and stored examples that a tree sees.
 
@@ -85,27 +84,27 @@ class AutoOAUC(ExplainingClassifier):
     >>> evaluate.progressive_val_score(
     ...     datasets.Phishing(), model, metrics.ROCAUC() + ExactROCAUC()
     ... )
-    ROCAUC: 96.60%
-    ExactROCAUC: 97.48%
+    ROCAUC: 96.57%
+    ExactROCAUC: 97.45%
 
     Which experts does it trust, and what moved a score?
 
     >>> for expert in sorted(model.expert_shares, key=lambda expert: -expert["share"])[:4]:
     ...     print(f"{expert['expert']:16} {expert['auc']:.3f} {expert['share']:.2f}")
-    sparse           0.979 0.44
-    trees            0.980 0.40
-    Laplace ridge 10 0.975 0.03
-    Laplace ridge 0.1 0.976 0.03
+    trees            0.981 0.45
+    entries          0.979 0.39
+    ridge 10         0.968 0.04
+    kernel           0.974 0.04
 
     >>> x, y = next(iter(datasets.Phishing()))
     >>> moves = model.explain_one(x)
     >>> max(moves, key=moves.get)
-    'empty_server_form_handler'
+    'https'
 
     Any record will do:
 
     >>> model.predict_proba_one({"country": "FR", "device": None})
-    {False: 0.319, True: 0.681}
+    {False: 0.305, True: 0.695}
 
     References
     ----------
@@ -119,7 +118,7 @@ class AutoOAUC(ExplainingClassifier):
         self,
         experts: Sequence[str] = EXPERTS,
         prior: str = "balanced",
-        max_features: int = 500,
+        max_features: int = 256,
         max_categories: int | None = None,
         seed: int | None = None,
     ) -> None:
@@ -151,15 +150,13 @@ class AutoOAUC(ExplainingClassifier):
         return AutoRanker(self.experts, self.seed)
 
     def _forget(self) -> None:
-        forget_rows(self._encoder, self._ranker.members.get("sparse"))
+        forget_rows(self._encoder, self._ranker.sparse_parts)
 
     @property
     def expert_shares(self) -> list[Expert]:
-        """The name of each expert, its progressive AUC and its share in the score.
+        """The name of each expert, its AUC and its share in the score, over the latest examples.
 
-        The share of the trees and of the sparse expert is their part in the gap between recent
-        positives and negatives; those of linear and kernel experts add up to the part of their
-        mixture. While a younger generation is on trial, the list has both.
+        The share is its part in the gap between the latest 256 positives and negatives.
         """
         with self._lock:
             experts: list[Expert] = self._ranker.experts
@@ -169,17 +166,17 @@ class AutoOAUC(ExplainingClassifier):
     def drift_detected(self) -> bool:
         """Whether the last `learn_one` has shown that the stream has changed.
 
-        It is True once per change, when experts that started anew rank clearly better than those
-        that know the past. Only linear and kernel experts notice it.
+        It is True once per change: when the examples of the rarer class have come to rank far lower
+        among the latest examples of the other class than they did before.
         """
-        mixture = self._ranker.mixture
-        return mixture is not None and mixture.drift_detected
+        detected: bool = self._ranker.drift_detected
+        return detected
 
     @property
     def n_drifts_detected(self) -> int:
         """How often `drift_detected` has been True."""
-        mixture = self._ranker.mixture
-        return 0 if mixture is None else mixture.n_drifts_detected
+        n: int = self._ranker.n_drifts_detected
+        return n
 
     def _explain(self, x: Record) -> Explanation:
         example, _ = self._encoder.encode(x)

@@ -164,20 +164,20 @@ class Monitor:
     n_unmatched: 0
     n_drifts: 0
     auc: 97.92%
-    average_precision: 97.09%
-    alert_rate: 9.40%
-    alert_precision: 97.87%
-    alert_recall: 19.41%
+    average_precision: 97.18%
+    alert_rate: 8.80%
+    alert_precision: 97.73%
+    alert_recall: 18.14%
     positive_rate: 47.40%
-    mean_probability: 46.26%
+    mean_probability: 46.40%
 
     >>> figure = monitor.plot()
 
     >>> monitor.to_frame()[["n_observed", "n_labelled", "auc", "positive_rate"]].tail(3)
          n_observed  n_labelled       auc  positive_rate
-    247        1240        1140  0.984270          0.494
-    248        1245        1145  0.984122          0.490
-    249        1250        1250  0.979160          0.474
+    247        1240        1140  0.983742          0.494000
+    248        1245        1145  0.983641          0.490000
+    249        1250        1250  0.979160          0.474000
 
     Labels that come at once:
 

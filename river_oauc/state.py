@@ -39,8 +39,9 @@ class Stateful:
     ----------
     FIELDS
         The fields of the state and their types: `int`, `float`, `bool`, `list` (of hashables),
-        `random.Random`, `Stateful` (a part that the object has already), `[Stateful]` (a list of
-        such parts), or a tuple for an array. Whatever else an object has comes from its parameters.
+        `random.Random`, `Stateful` (a part that the object has already), `[Stateful]` and
+        `{str: Stateful}` (a list and a dict of such parts), or a tuple for an array. Whatever else
+        an object has comes from its parameters.
     FILL
         What arrays hold for a feature that has not been seen, where that is not 0.
     USED
@@ -83,6 +84,8 @@ class Stateful:
             return value.get_state()
         if type(field) is list:
             return [part.get_state() for part in value]
+        if type(field) is dict:
+            return {key: part.get_state() for key, part in value.items()}
         return list(value) if field is list else value
 
     def set_state(self, state: typing.Any) -> None:
@@ -204,6 +207,12 @@ def _read(
             raise damage(f"{name} is not a list of {len(own)} states")
         for part, state in zip(own, value, strict=True):
             part.set_state(state)
+        return own
+    if type(field) is dict:
+        if type(value) is not dict or value.keys() != own.keys():
+            raise damage(f"{name} is not a dict of {', '.join(own)}")
+        for key, part in own.items():
+            part.set_state(value[key])
         return own
     if field is random.Random:
         rng = random.Random()

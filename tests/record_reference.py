@@ -58,6 +58,12 @@ def is_time(name):
     return isinstance(name, tuple) and name[1] in ("hour", "weekday")
 
 
+def order_of_row(row):
+    name, kind, key = row
+    key = repr(key) if type(key) in (str, int, bytes) else ""
+    return order(name), ["number", "log odds", "category", "size"].index(kind), key
+
+
 def order(name):
     """Return a key that sorts names: numbers, strings, times; others do not matter."""
     if is_time(name):
@@ -168,7 +174,8 @@ class Encoder:
         for name, value in values.items():
             rows.update({(name, *key): entry for key, entry in self.entries(name, *value)})
         if learning:
-            self.rows.update(dict.fromkeys(rows))
+            new = [row for row in rows if row not in self.rows]
+            self.rows.update(dict.fromkeys(sorted(new, key=order_of_row)))
         columns = {(name, kind): self.entry(name, kind, values) for name, kind in self.columns}
         return columns, {row: rows[row] for row in rows if row in self.rows}
 
@@ -227,20 +234,18 @@ class Encoder:
         n = self.n_seen
         for feature in self.features.values():
             feature.mostly_known = feature.counted and feature.n_known >= n / 2
-        known = {name[0] if is_time(name) else name for name, _ in self.columns}
         deserved = []
         for name in sorted(self.features, key=lambda f: (-self.features[f].n_known, order(f))):
-            feature, own = self.features[name], name[0] if is_time(name) else name
+            feature = self.features[name]
             new = [
                 (name, k) for k in feature.kinds(n, self.prompt) if (name, k) not in self.columns
             ]
             is_frequent = self.prompt or feature.n_known >= max(5, 0.05 * n)
-            if new and is_frequent and (own in known or len(known) < self.max_features):
-                known.add(own)
+            n_columns = len(self.columns) + len(deserved) + len(new)
+            if is_frequent and (self.prompt or n_columns <= self.max_features):
                 deserved += new
         deserved.sort(key=lambda column: order(column[0]) + column[1].replace("number", ""))
-        n_free = max(0, 2 * self.max_features - len(self.columns))
-        self.columns.update(dict.fromkeys(deserved[: int(min(n_free, len(deserved)))]))
+        self.columns.update(dict.fromkeys(deserved))
 
     def forget_categories(self):
         """Keep four fifths of the limit if there are more: the rarest and oldest go."""
@@ -288,7 +293,7 @@ class Encoder:
 
 
 class Term:
-    """A weight, its squared gradients, and unit and mean of what it weighs."""
+    """A weight, its second derivatives, and unit and mean of what it weighs."""
 
     def __init__(self, usual, unit, mean=0.0):
         self.usual, self.unit, self.mean = usual, unit, mean
@@ -297,10 +302,9 @@ class Term:
     def scaled(self, value):
         return (value - self.mean) / (self.unit + abs(value - self.mean))
 
-    def step(self, sign, w, pulls):
-        self.squares += w * sum(share * pull * pull for share, pull in pulls)
-        move = w * sum(share * pull for share, pull in pulls)
-        self.weight += sign * move / (0.5 + math.sqrt(self.squares))
+    def step(self, pull, curvature, z):
+        self.squares += curvature * z * z
+        self.weight += pull * z / (0.5 + self.squares**0.75)
 
     def follow(self, z):
         root = math.sqrt(self.squares)
@@ -349,9 +353,9 @@ class SparseLoop:
             r = math.hypot(b, math.sqrt(self.scatter[not y] / n_other))
             pairwise = 0.5 if r == 0.0 else 0.5 * (1.0 + b / r)
             logistic = 1.0 / (1.0 + n_own / n_other * math.exp(sign * score))
-            share = 0.5 * min(1.0, n_other / n_own)
+            pull = 0.25 * min(1.0, n_other / n_own) * pairwise + 0.75 * logistic
             for term, z in inputs:
-                term.step(sign, w, [(share, pairwise * z / length), (0.5, logistic * z / length)])
+                term.step(sign * w * pull, w * logistic * (1.0 - logistic), z / length)
         for row, value in example.items():
             unit = self.levels[row].unit
             if row not in self.deviations and abs(self.levels[row].scaled(value)) != 0.5:

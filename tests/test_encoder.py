@@ -32,8 +32,8 @@ PROMPT = {"sparse": False, "is_pair": False, "is_prompt": True}
 SPARSE = {"dense": False, "is_pair": False}
 ENCODERS: dict[str, dict[str, Any]] = {
     "pair": {},
-    "pair, limited": {"max_features": 3, "max_categories": 100},
-    "dense, limited": {"sparse": False, "max_features": 5, "max_categories": 60},
+    "pair, limited": {"max_features": 6, "max_categories": 100},
+    "dense, limited": {"sparse": False, "max_features": 9, "max_categories": 60},
     "prompt": PROMPT,
     "prompt, limited": PROMPT | {"max_categories": 40},
     "sparse, limited": SPARSE | {"max_categories": 60},

@@ -98,4 +98,5 @@ def test_an_offset_of_a_hundred_million_does_not_change_the_ranking(untrained: A
         return exact_auc(found[labels], found[np.logical_not(labels)])
 
     assert auc(0.0) > 0.7
-    assert auc(1e8) == pytest.approx(auc(0.0), abs=1e-3)
+    # The landmarks of AutoOAUC are stored in single precision.
+    assert auc(1e8) == pytest.approx(auc(0.0), abs=2e-3 if type(untrained) is AutoOAUC else 1e-3)

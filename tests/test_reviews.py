@@ -359,7 +359,12 @@ def log_odds(model: Any, x: Any) -> float:
 def test_two_models_and_a_regression_on_the_reviews(
     make: Callable[[], Any], score: Callable[[Any, Any], float]
 ) -> None:
-    model, everything, reviews, stack = AlertFeedback(make()), make(), make(), Stack([1.0, 0.5])
+    model, everything, reviews, stack = (
+        AlertFeedback(make()),
+        make(),
+        make(),
+        Stack([1.0, 0.5], 3.0),
+    )
     for i, (x, y) in enumerate(PHISHING):
         scores = np.array([score(everything, x), score(reviews, x)])
         expected = float(stack.weights[:-1] @ scores)

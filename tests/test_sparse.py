@@ -39,7 +39,7 @@ def test_the_step_is_that_of_the_plain_loop(stream: Any) -> None:
     for x, positive, weight in stream:
         example = np.array(list(x), np.int64), np.array(list(x.values()), float)
         assert ranker.score(example) == approx(plain.score(x))
-        found = ranker.learn(example, positive, weight)
+        found, _ = ranker.learn(example, positive, weight)
         assert found == approx(plain.learn(x, positive, weight))
         for empirical in (True, False):
             assert ranker.logit(0.3, empirical) == approx(plain.logit(0.3, empirical))

@@ -17,6 +17,8 @@ from river_oauc.rankers.boosting import ClassBuffer, TreeRanker
 each_loss = pytest.mark.parametrize("loss", boosting_losses.LOSSES)
 needs_compiled = pytest.mark.skipif(not compiled, reason="there is no compiled code")
 
+MIN_GAIN = 1e-3
+
 Examples = list[tuple[Any, bool, float]]
 
 
@@ -46,22 +48,27 @@ def learned(ranker: TreeRanker, examples: Examples) -> TreeRanker:
     return ranker
 
 
+def edges_of(rows: np.ndarray) -> np.ndarray:
+    """Return the edges of the bins of all features, all examples having the same mass."""
+    return np.array([trees.choose_edges(column, np.ones(len(rows))) for column in rows.T])
+
+
 # Bins ------------------------------------------------------------------------------------------
 
 
 def test_bins_have_equal_shares_but_for_a_value_with_more() -> None:
     rng = np.random.default_rng(1)
     column = rng.normal(size=(6400, 1)).astype(np.float32)
-    counts = np.bincount(trees.digitize(column, trees.choose_edges(column))[:, 0])
+    counts = np.bincount(trees.digitize(column, edges_of(column))[:, 0])
     assert len(counts) == trees.N_BINS and counts.min() > 80 and counts.max() < 120
     column[:6000], column[6000:] = 0.0, 1.0 + rng.random((400, 1))
-    counts = np.bincount(trees.digitize(column, trees.choose_edges(column))[:, 0])
+    counts = np.bincount(trees.digitize(column, edges_of(column))[:, 0])
     assert counts[0] == 6000 and np.count_nonzero(counts) > 50
 
 
 def test_few_values_have_a_bin_each_and_a_threshold_is_between_two_of_them() -> None:
     column = np.array([3.0, -1.0, 3.0, 3.0, 3.0, 8.0] * 100 + [100.0], dtype=np.float32)
-    edges = trees.choose_edges(column[:, None])
+    edges = edges_of(column[:, None])
     assert edges[0, :3].tolist() == [1.0, 5.5, 54.0]
     assert (edges[0, 3:] == np.float32(trees.LARGEST)).all()
 
@@ -71,9 +78,10 @@ def test_a_threshold_parts_values_as_their_bins_do(n: int) -> None:
     rng = np.random.default_rng(n)
     rows = np.concatenate((make_rows(n, 5, n), [[np.nan, 3e38, -3e38, 1e-40, 0.0]]))
     rows = rows.astype(np.float32)
-    edges = trees.choose_edges(rows)
+    edges = edges_of(rows)
     assert (np.diff(edges.astype(float), axis=1) >= 0.0).all()
-    new = trees.to_single(rng.normal(size=(50, 5)) * 10.0 ** rng.integers(-45, 45, (50, 5)))
+    new = rng.normal(size=(50, 5)) * 10.0 ** rng.integers(-45, 45, (50, 5))
+    new = np.array([trees.to_single(row) for row in new])
     for points in (rows, new):
         codes = trees.digitize(points, edges)
         for j in range(5):
@@ -87,8 +95,8 @@ def test_a_threshold_parts_values_as_their_bins_do(n: int) -> None:
 
 
 def grown(rows: Any, g: Any, h: Any) -> trees.TreeArrays | None:
-    edges = trees.choose_edges(rows)
-    return trees.grow(trees.digitize(rows, edges), edges, np.arange(rows.shape[1]), g, h)
+    edges = edges_of(rows)
+    return trees.grow(trees.digitize(rows, edges), edges, np.arange(rows.shape[1]), g, h, MIN_GAIN)
 
 
 def brute_force_split(rows: Any, edges: Any, g: Any, h: Any) -> tuple[float, set[Any]]:
@@ -120,7 +128,7 @@ def test_every_node_makes_the_best_split(seed: int) -> None:
     places, n_split, scores = {0: np.full(n, True)}, 0, trees.score_rows(*tree, rows)
     for node in range(trees.N_SPLITS):
         here = places[node]
-        gain, best = brute_force_split(rows[here], trees.choose_edges(rows), g[here], h[here])
+        gain, best = brute_force_split(rows[here], edges_of(rows), g[here], h[here])
         gain -= g[here].sum() ** 2 / (h[here].sum() + 1.0)
         feature, threshold = int(split_by[node]), float(thresholds[node])
         unknown = np.isnan(rows[:, feature])
@@ -130,7 +138,7 @@ def test_every_node_makes_the_best_split(seed: int) -> None:
             n_split += 1
             assert (feature, threshold, bool(missing_left[node])) in best
         else:
-            assert gain <= trees.MIN_GAIN
+            assert gain <= MIN_GAIN
         if here.any():
             mean = np.average(scores[here], weights=h[here])
             assert values[node] == pytest.approx(mean)
@@ -235,29 +243,29 @@ def score_by_loop(ensemble: trees.Trees, x: Any) -> float:
 @each_loss
 def test_scores_are_sums_over_the_trees_and_contributions_add_up(loss: str) -> None:
     """Stored scores, too: whatever has faded, and whichever trees are gone."""
-    ranker = learned(TreeRanker(loss, 100, 1), make_examples(600))
-    assert ranker.trees.n == boosting.MAX_TREES and ranker.trees.next > 0
-    base = ranker.trees.values[:, 0].sum()
+    ranker = learned(TreeRanker(loss, 100, 1), make_examples(1_500))
+    assert ranker.boosted.trees.n == boosting.MAX_TREES and ranker.boosted.trees.next > 0
+    base = ranker.boosted.trees.values[:, 0].sum()
     for x, _, _ in make_examples(50, seed=2):
-        assert ranker.score(x) == pytest.approx(score_by_loop(ranker.trees, np.float32(x)))
+        assert ranker.score(x) == pytest.approx(score_by_loop(ranker.boosted.trees, np.float32(x)))
         assert ranker.contributions(x).sum() + base == pytest.approx(ranker.score(x), abs=1e-9)
-    for buffer in ranker.buffers:
+    for buffer in ranker.boosted.buffers:
         assert buffer.n == 100
         for x, score in zip(buffer.rows, buffer.scores, strict=True):
-            assert score == pytest.approx(score_by_loop(ranker.trees, x), abs=1e-12)
+            assert score == pytest.approx(score_by_loop(ranker.boosted.trees, x), abs=1e-12)
 
 
 def test_older_trees_fade_and_the_oldest_goes() -> None:
     ranker, n_grown = TreeRanker("logistic", 4000, 1), 0
     for x, positive, weight in make_examples(400):
-        place, before = ranker.trees.next, ranker.trees.get_state()["values"]
+        place, before = ranker.boosted.trees.next, ranker.boosted.trees.get_state()["values"]
         ranker.learn(x, positive, weight)
-        if ranker.trees.next != place:
+        if ranker.boosted.trees.next != place:
             n_grown += 1
             others = np.arange(len(before)) != place
-            found = ranker.trees.values[: len(before)][others]
+            found = ranker.boosted.trees.values[: len(before)][others]
             np.testing.assert_allclose(found, (1.0 - boosting.FADE) * before[others], rtol=1e-12)
-    assert n_grown > boosting.MAX_TREES == ranker.trees.n
+    assert n_grown > boosting.MAX_TREES == ranker.boosted.trees.n
 
 
 def test_a_buffer_keeps_the_latest() -> None:
@@ -276,7 +284,7 @@ def test_a_buffer_keeps_the_latest() -> None:
 def test_features_are_drawn_from_those_that_vary() -> None:
     rows = make_rows(300, 40, 1, missing=0.0)
     rows[:, 20:] = 7.0
-    edges = trees.choose_edges(rows)
+    edges = edges_of(rows)
     drawn = [boosting.draw_features(edges, random.Random(seed)).tolist() for seed in range(50)]
     assert all(len(each) == 14 and each == sorted(set(each)) for each in drawn)
     assert set().union(*drawn) == set(range(20)) - {2}
@@ -314,7 +322,8 @@ def test_every_way_of_learning_is_the_same(
 ) -> None:
     """In numpy and compiled, with a copy half way, and with features in another order."""
     # So that trees and bins see a sample.
-    monkeypatch.setattr(boosting, "MAX_SAMPLE", 150)
+    monkeypatch.setattr(boosting, "MAX_CANDIDATES", 150)
+    monkeypatch.setattr(boosting, "SAMPLE_SIZE", 120)
     monkeypatch.setattr(boosting, "BINNING_SAMPLE", 100)
     examples = make_examples(500, n_features)
     ranker = learned(TreeRanker(loss, buffer_size, 1), examples)
@@ -339,13 +348,13 @@ def test_every_way_of_learning_is_the_same(
 @needs_compiled
 def test_compiled_functions_look_nowhere_else() -> None:
     rows, columns, g = make_rows(40, 3, 1), np.arange(3), np.ones(40)
-    edges = trees.choose_edges(rows)
+    edges = edges_of(rows)
     codes = trees.digitize(rows, edges)
-    tree = trees.grow(codes, edges, columns, np.nan_to_num(rows[:, 0]).astype(float), g)
+    tree = trees.grow(codes, edges, columns, np.nan_to_num(rows[:, 0]).astype(float), g, MIN_GAIN)
     assert tree is not None
-    for wrong in (lambda: trees.grow(codes, edges, columns + 1, g, g),
-                  lambda: trees.grow(codes, edges, columns - 1, g, g),
-                  lambda: trees.grow(codes + np.uint8(62), edges, columns, g, g),
+    for wrong in (lambda: trees.grow(codes, edges, columns + 1, g, g, MIN_GAIN),
+                  lambda: trees.grow(codes, edges, columns - 1, g, g, MIN_GAIN),
+                  lambda: trees.grow(codes + np.uint8(62), edges, columns, g, g, MIN_GAIN),
                   lambda: trees.score_rows(tree[0] + 3, *tree[1:], rows),
                   lambda: trees.score_rows(tree[0] - 3, *tree[1:], rows)):  # fmt: skip
         with pytest.raises(ValueError, match="there is no"):
@@ -355,14 +364,14 @@ def test_compiled_functions_look_nowhere_else() -> None:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("trees", "features"), 12), (("trees", "features"), -1), (("trees", "next"), 200),
+        (("trees", "features"), 12), (("trees", "features"), -1), (("trees", "next"), 150),
         (("buffers", 0, "next"), 7), (("buffers", 1, "codes"), 65),
         (("buffers", 1, "weights"), 0.0), (("totals",), 0.0),
     ],
 )  # fmt: skip
 def test_a_state_that_could_crash_is_refused(path: tuple[Any, ...], value: float) -> None:
     state = learned(TreeRanker("logistic", 4000, 1), make_examples(60)).get_state()
-    part = state
+    part = state["boosted"]
     TreeRanker("logistic", 4000, 1).set_state(state)
     for key in path[:-1]:
         part = part[key]
@@ -380,19 +389,22 @@ def test_parts_of_different_widths_are_refused(name: str) -> None:
         learned(TreeRanker("logistic", 4000, 1), make_examples(60, p)).get_state() for p in (12, 4)
     )
     with pytest.raises(ValueError, match="the state is damaged"):
-        TreeRanker("logistic", 4000, 1).set_state(narrow | {name: wide[name]})
+        narrow["boosted"][name] = wide["boosted"][name]
+        TreeRanker("logistic", 4000, 1).set_state(narrow)
 
 
-def test_an_example_that_is_interrupted_brings_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_interrupt_a_ranker_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = learned(TreeRanker("logistic", 4000, 1), make_examples(60))
-    monkeypatch.setattr(TreeRanker, "_boost", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        boosting.BoostedTrees, "boost", lambda self: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         ranker.learn(np.ones(15), True, 1.0)
     monkeypatch.undo()
-    assert ranker.n_features == 12
     again = TreeRanker("logistic", 4000, 1)
     again.set_state(ranker.get_state())
-    learned(again, make_examples(60, 13))
+    learned(again, make_examples(60, 16))
+    assert ranker.n_features == 15 and again.n_features == 16
 
 
 def test_the_seed_decides() -> None:
@@ -412,18 +424,25 @@ def test_merged_scores_are_averages(monkeypatch: pytest.MonkeyPatch) -> None:
         learned(TreeRanker("logistic", 4000, seed), make_examples(80, seed=seed)) for seed in (1, 2)
     )
     rows = make_rows(30, 12, 5)
-    before, unchanged = (one.trees.scores(rows), other.trees.scores(rows)), other.get_state()
-    size, other_size = (1.0 / (1.0 / each.totals).sum() for each in (one, other))
-    share, totals = other_size / (size + other_size), one.totals + other.totals
+    before, unchanged = (
+        (one.boosted.trees.scores(rows), other.boosted.trees.scores(rows)),
+        other.get_state(),
+    )
+    size, other_size = (1.0 / (1.0 / each.boosted.totals).sum() for each in (one, other))
+    share, totals = other_size / (size + other_size), one.boosted.totals + other.boosted.totals
     one.merge(other)
-    assert one.trees.scores(rows) == pytest.approx((1.0 - share) * before[0] + share * before[1])
-    assert one.totals.tolist() == totals.tolist()
-    for buffer in one.buffers:
-        assert buffer.scores == pytest.approx(one.trees.scores(buffer.rows))
-        assert (buffer.codes == trees.digitize(buffer.rows, one.edges)).all()
+    assert one.boosted.trees.scores(rows) == pytest.approx(
+        (1.0 - share) * before[0] + share * before[1]
+    )
+    assert one.boosted.totals.tolist() == totals.tolist()
+    for buffer in one.boosted.buffers:
+        assert buffer.scores == pytest.approx(one.boosted.trees.scores(buffer.rows))
+        assert (buffer.codes == trees.digitize(buffer.rows, one.boosted.edges)).all()
     assert_same(other.get_state(), unchanged)
     other.set_state(one.get_state())
-    assert_same(*(learned(each, make_examples(9)).buffers[0].get_state() for each in (one, other)))
+    assert_same(
+        *(learned(each, make_examples(9)).boosted.buffers[0].get_state() for each in (one, other))
+    )
 
 
 def test_after_a_merge_trees_are_grown_on_the_examples_of_both() -> None:
@@ -433,8 +452,8 @@ def test_after_a_merge_trees_are_grown_on_the_examples_of_both() -> None:
     parts = [TreeRanker("logistic", 4000, 1) for _ in range(2)]
     for x, y in zip(rows, labels.tolist(), strict=True):
         parts[y].learn(x, y, 1.0)
-    assert parts[0].trees.n == parts[1].trees.n == 0
+    assert parts[0].boosted.trees.n == parts[1].boosted.trees.n == 0
     parts[0].merge(parts[1])
-    assert parts[0].trees.n == boosting.TREES_PER_MERGE
-    found = parts[0].trees.scores(np.float32(rows))
+    assert parts[0].boosted.trees.n == boosting.TREES_PER_MERGE
+    found = parts[0].boosted.trees.scores(np.float32(rows))
     assert exact_auc(found[labels], found[~labels]) > 0.97

@@ -45,6 +45,13 @@ cdef inline cnp.int64_t* integers(cnp.ndarray array, Py_ssize_t size) except NUL
     return <cnp.int64_t*>cnp.PyArray_DATA(array)
 
 
+cdef inline cnp.int64_t* writable_integers(cnp.ndarray array, Py_ssize_t size) except NULL:
+    """Return the integers of a writable contiguous array of this size."""
+    if not cnp.PyArray_ISWRITEABLE(array):
+        raise ValueError("an array has another type, layout or size")
+    return integers(array, size)
+
+
 cdef inline double dot(const double* x, const double* y, Py_ssize_t n) noexcept:
     """Return the inner product, as a sum in four parts, which the processor adds side by side."""
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0

@@ -1,13 +1,17 @@
 """The compiled functions of `rankers.sparse`."""
 
-from libc.math cimport copysign, exp, fabs, fmax, fmin, hypot, log, sqrt
+from libc.math cimport copysign, fabs, fmax, fmin, log, sqrt
 cimport numpy as cnp
 
 from river_oauc._compiled.common cimport doubles, integers, read_doubles, slope_of
+from river_oauc._compiled.losses cimport PAIRWISE_SHARE, add_score, pull_of
 
 from river_oauc.rankers import sparse as constants
 
 cnp.import_array()
+
+if constants.PAIRWISE_SHARE != PAIRWISE_SHARE:
+    raise ImportError("compiled and numpy losses have different shares")
 
 cdef double _ADAGRAD_OFFSET = constants.ADAGRAD_OFFSET
 cdef double _USUAL_LEVEL = constants.USUAL_LEVEL
@@ -69,11 +73,14 @@ def sparse_score(
     cnp.ndarray terms not None, Py_ssize_t n_features, cnp.ndarray rows not None,
     cnp.ndarray values not None,
 ):
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(rows), i
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(rows)
+    cdef Py_ssize_t i
     cdef const Feature* feature = features_of(terms)
     cdef const cnp.int64_t* row = integers(rows, n)
     cdef const double* x = read_doubles(values, n)
     cdef double total = 0.0, squared_length = 0.0, z
+    inputs = cnp.PyArray_ZEROS(1, &n, cnp.NPY_DOUBLE, 0)
+    cdef double* own_input = <double*>cnp.PyArray_DATA(inputs)
     n_features = min(n_features, cnp.PyArray_SIZE(terms) // N_NUMBERS)
     for i in range(n):
         if not 0 <= row[i] < n_features:
@@ -81,11 +88,13 @@ def sparse_score(
         z = scaled(&feature[row[i]].level, x[i])
         total += feature[row[i]].level.weight * z
         squared_length += z * z
+        own_input[i] = z
         if feature[row[i]].deviation.unit != _UNSEEN:
             z = scaled(&feature[row[i]].deviation, x[i])
             total += feature[row[i]].deviation.weight * z
             squared_length += z * z
-    return total * length_scale(squared_length)
+            own_input[i] = z
+    return total * length_scale(squared_length), inputs
 
 
 def sparse_step(
@@ -93,17 +102,16 @@ def sparse_step(
     long long n_seen, cnp.ndarray rows not None, cnp.ndarray values not None, bint positive,
     double weight,
 ):
-    cdef cnp.npy_intp n = cnp.PyArray_SIZE(rows), n_terms = 2 * n
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(rows)
     cdef Py_ssize_t i, size = cnp.PyArray_SIZE(terms) // N_NUMBERS
     cdef Feature* feature = features_of(terms)
     cdef double* unusual = doubles(n_unusual, size)
-    cdef double* own = doubles(scores, 6) + 3 * positive
-    cdef double* other = doubles(scores, 6) + 3 * (not positive)
+    cdef double* class_scores = doubles(scores, 6)
     cdef const cnp.int64_t* row = integers(rows, n)
     cdef const double* x = read_doubles(values, n)
-    cdef cnp.ndarray inputs = cnp.PyArray_EMPTY(1, &n_terms, cnp.NPY_DOUBLE, 0)
-    cdef double* z = <double*>cnp.PyArray_DATA(inputs)
-    cdef double total = 0.0, squared_length = 0.0
+    inputs = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+    cdef double* own_input = <double*>cnp.PyArray_DATA(inputs)
+    cdef double total = 0.0, squared_length = 0.0, z, pull = 0.0, curvature = 0.0
     cdef Feature* each
     for i in range(n):
         if not 0 <= row[i] < size:
@@ -112,53 +120,42 @@ def sparse_step(
         each = feature + row[i]
         if each.level.unit == _UNSEEN:
             each.level.unit = fabs(x[i])
-        z[2 * i], z[2 * i + 1] = scaled(&each.level, x[i]), 0.0
-        total += each.level.weight * z[2 * i]
-        squared_length += z[2 * i] * z[2 * i]
+        z = own_input[i] = scaled(&each.level, x[i])
+        total += each.level.weight * z
+        squared_length += z * z
         if each.deviation.unit != _UNSEEN:
-            z[2 * i + 1] = scaled(&each.deviation, x[i])
-            total += each.deviation.weight * z[2 * i + 1]
-            squared_length += z[2 * i + 1] * z[2 * i + 1]
+            z = own_input[i] = scaled(&each.deviation, x[i])
+            total += each.deviation.weight * z
+            squared_length += z * z
     cdef double scale = length_scale(squared_length), score = total * scale
-    cdef double n_own = own[0] + weight, sign = 1.0 if positive else -1.0
-    cdef double pull = 0.0, square = 0.0, ratio, balance, pairwise, logistic
-    if other[0]:
-        ratio = other[0] / n_own
-        balance = fmin(1.0, ratio)
-        pairwise = psi_m_pull(sign * (score - other[1]), other[2] / other[0])
-        logistic = sigmoid(log(ratio) - sign * score)
-        pull = 0.5 * weight * (balance * pairwise + logistic)
-        square = 0.5 * weight * (balance * pairwise * pairwise + logistic * logistic)
+    pull_of(class_scores, score, positive, weight, &pull, &curvature)
     for i in range(n):
         follow(
-            feature + row[i], unusual + row[i], n_seen, x[i], z[2 * i], z[2 * i + 1],
-            sign * scale * pull, scale * scale * square,
+            feature + row[i], unusual + row[i], n_seen, x[i], scale * pull,
+            scale * scale * curvature,
         )
-    cdef double gap = score - own[1]
-    own[1] += weight / n_own * gap
-    own[2] += weight * (own[0] / n_own) * gap * gap
-    own[0] = n_own
-    return score
+    add_score(class_scores, score, positive, weight)
+    return score, inputs
 
 
 cdef inline double move(Term* term, double z, double step, double curvature) noexcept:
-    """Move a weight, and return the root of its squared gradients."""
+    """Move a weight, and return the root of its second derivatives."""
     term.squares += curvature * z * z
     cdef double root = sqrt(term.squares)
-    term.weight += step * z / (_ADAGRAD_OFFSET + root)
+    term.weight += step * z / (_ADAGRAD_OFFSET + root * sqrt(root))
     return root
 
 
 cdef inline void follow(
-    Feature* feature, double* n_unusual, long long n_seen, double x, double level, double deviation,
-    double step, double curvature,
+    Feature* feature, double* n_unusual, long long n_seen, double x, double step, double curvature
 ) noexcept:
     """Move the weights of a feature, and let its units and mean follow the value x."""
     cdef Term* varying = &feature.deviation
-    cdef double unit = feature.level.unit, inertia
+    cdef double unit = feature.level.unit, level = scaled(&feature.level, x), deviation, inertia
     cdef double root = move(&feature.level, level, step, curvature)
     feature.level.unit = unit * ((fabs(level) + root) / (_USUAL_LEVEL + root))
     if varying.unit != _UNSEEN:
+        deviation = scaled(varying, x)
         root = move(varying, deviation, step, curvature)
         inertia = _USUAL_DEVIATION + root
         varying.mean += _USUAL_DEVIATION * (varying.unit * deviation / inertia)
@@ -174,14 +171,3 @@ cdef inline void follow(
         return
     varying.unit = fmax(varying.unit, fmax(_MIN_UNIT_PER_LEVEL * feature.level.unit, _SMALLEST_UNIT))
 
-
-cdef inline double sigmoid(double logit) noexcept:
-    return 1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0
-
-
-cdef inline double psi_m_pull(double margin, double variance) noexcept:
-    """Return the first coefficient of the gradient of ψ_M, as `losses.psi_m_gradient`."""
-    cdef double b = 1.0 - margin, r = hypot(b, sqrt(variance))
-    if r == 0.0:
-        return 0.5
-    return 0.5 * variance / r / (r - b) if b < 0.0 else 0.5 + 0.5 * b / r

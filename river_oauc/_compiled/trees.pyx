@@ -1,6 +1,6 @@
 """The compiled functions of `rankers.trees`."""
 
-from libc.math cimport fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
@@ -11,9 +11,9 @@ from river_oauc.rankers import trees
 cnp.import_array()
 
 cdef enum:
-    DEPTH = 5
-    N_SPLITS = 31
-    N_NODES = 63
+    DEPTH = 4
+    N_SPLITS = 15
+    N_NODES = 31
     N_EDGES = 63
     MISSING = 64
     N_CELLS = 65
@@ -22,7 +22,7 @@ if (DEPTH, MISSING) != (trees.DEPTH, trees.MISSING):
     raise ImportError("compiled and numpy trees have different sizes")
 
 cdef double _LEAF_L2 = trees.LEAF_L2
-cdef double _MIN_GAIN = trees.MIN_GAIN
+cdef double _LARGEST = trees.LARGEST
 cdef double _TIE = trees.TIE
 cdef double _MIN_SIDE = trees.MIN_HESSIAN * (1.0 - trees.TIE)
 cdef double _MAX_LEAF = trees.MAX_LEAF
@@ -46,6 +46,7 @@ cdef struct Growth:
     Py_ssize_t n_columns
     unsigned char* has_missing
     double* gains
+    double min_gain
     # The edges of all features, and the feature of each column.
     const float* edges
     const cnp.int64_t* features
@@ -72,6 +73,20 @@ cdef int check_matrix(cnp.ndarray array) except -1:
     if cnp.PyArray_NDIM(array) != 2:
         raise ValueError("an array has another type, layout or size")
     return 0
+
+
+def to_single(cnp.ndarray x not None):
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(x)
+    cdef const double* number = read_doubles(x, n)
+    array = cnp.PyArray_EMPTY(1, &n, cnp.NPY_FLOAT, 0)
+    cdef float* single = <float*>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t i
+    for i in range(n):
+        # Comparisons with NaN are false.
+        single[i] = -_LARGEST if number[i] < -_LARGEST else (
+            _LARGEST if number[i] > _LARGEST else number[i]
+        )
+    return array
 
 
 cdef inline unsigned char bin_of(float x, const float* edges) noexcept:
@@ -141,7 +156,7 @@ def score_rows(
 
 def grow(
     cnp.ndarray codes not None, cnp.ndarray edges not None, cnp.ndarray features not None,
-    cnp.ndarray g not None, cnp.ndarray h not None,
+    cnp.ndarray g not None, cnp.ndarray h not None, double min_gain,
 ):
     check_matrix(codes)
     cdef Growth growth
@@ -155,6 +170,7 @@ def grow(
     cdef const double* second = read_doubles(h, n)
     growth.edges = <const float*>items(edges, cnp.NPY_FLOAT, p * N_EDGES)
     growth.features, growth.n_columns = integers(features, n_columns), n_columns
+    growth.min_gain = min_gain
     cdef cnp.npy_intp n_bytes = (n + 1) * n_columns
     numbers_of_bins = cnp.PyArray_ZEROS(1, &n_bytes, cnp.NPY_UINT8, 0)
     growth.codes = <unsigned char*>cnp.PyArray_DATA(numbers_of_bins)
@@ -198,7 +214,7 @@ def grow(
     growth.values = <double*>cnp.PyArray_DATA(values)
     memset(growth.weights, 0, sizeof(growth.weights))
     for node in range(N_SPLITS):
-        growth.thresholds[node], growth.missing_left[node] = trees.LARGEST, True
+        growth.thresholds[node], growth.missing_left[node] = _LARGEST, True
 
     fill(&growth, 0, 0, n)
     if not grow_node(&growth, 0, 0, 0, 0, n, all):
@@ -288,7 +304,7 @@ cdef bint find_split(
     for k in range(growth.n_columns):
         growth.gains[k] = search(growth, slot, k, sums, -1.0, edge, missing_left)
         best = fmax(best, growth.gains[k])
-    if not best - sums.g * sums.g / (sums.h + _LEAF_L2) > _MIN_GAIN:
+    if not best - sums.g * sums.g / (sums.h + _LEAF_L2) > growth.min_gain:
         return False
     best *= 1.0 - _TIE
     for k in range(growth.n_columns):
@@ -314,6 +330,9 @@ cdef double search(
     for i in range(N_EDGES):
         g_known += bins[i].g
         h_known += bins[i].h
+        if i and fabs(bins[i].h) < 1e-12:
+            # Nothing is in this bin, so the split after it is the one before.
+            continue
         for side in range(1 + has_missing):
             g, h = g_known, h_known
             if has_missing and not side:

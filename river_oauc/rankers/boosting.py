@@ -1,4 +1,4 @@
-"""The ranker of OTAUC: boosted trees that never restart, over the latest examples of each class."""
+"""Boosted trees that never restart, over stored examples of each class: the trees of OTAUC."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import typing
 import numpy as np
 
 from river_oauc.parameters import new_random
-from river_oauc.rankers.base import Ranker, learn_with_new_features, share_of_other
+from river_oauc.rankers.base import Ranker, share_of_other
 from river_oauc.rankers.boosting_losses import LOSSES
+from river_oauc.rankers.losses import sigmoid
 from river_oauc.rankers.ring_buffer import RingBuffer
 from river_oauc.rankers.scores import RecentScores
 from river_oauc.rankers.trees import (
@@ -19,7 +20,6 @@ from river_oauc.rankers.trees import (
     MISSING,
     N_EDGES,
     CodeArray,
-    TreeArrays,
     Trees,
     choose_edges,
     digitize,
@@ -30,26 +30,37 @@ from river_oauc.rankers.trees import (
 from river_oauc.state import FloatArray, IntArray, SingleArray, Stateful, damage
 
 # The share of its leaves by which a tree moves the scores, and the share by which older trees fade
-# whenever a tree is added. So the scores remember about the last hundred trees.
-RATE, FADE = 0.12, 0.01
+# whenever a tree is added. So the scores remember about the last eighty trees.
+RATE, FADE, MAX_TREES = 0.15, 0.0125, 150
 
-# The oldest of these has an eighth of its first weight left.
-MAX_TREES = 200
+# The wait for the next tree is a hundredth of the stream so far, and at most `LONGEST_WAIT`.
+LONGEST_WAIT, TREES_PER_GROWTH = 35, 100
 
-# The wait for the next tree is a hundredth of the stream so far, and at most `LONGEST_WAIT`
-# examples. A tree sees at most `MAX_SAMPLE` examples of each class.
-LONGEST_WAIT, TREES_PER_GROWTH = 25, 100
-MAX_SAMPLE = 4_000
+# The candidates for a tree are at most so many examples of each class, in even steps. It sees about
+# `SAMPLE_SIZE` of them, most of those from which there is most to learn.
+MAX_CANDIDATES, SAMPLE_SIZE = 4_000, 2_000
 
-# The number of trees that are grown on the examples of two rankers when they merge.
-TREES_PER_MERGE = 20
-
-# The bins are chosen again after the stream has grown by half, and after `LONGEST_BINNING` examples
-# at the latest. They come from at most `BINNING_SAMPLE` examples of each class.
-LONGEST_BINNING, BINNING_SAMPLE = 4_000, 2_000
+# The bins of each feature are chosen again when the stream has grown by half, and after
+# `LONGEST_BINNING` examples at the latest. A bin has an equal share of the second derivatives, to
+# each of which this part of their mean is added.
+LONGEST_BINNING, BINNING_SAMPLE, BINNING_FLOOR = 4_000, 2_000, 0.3
 
 # The share of the features that a tree may use, at random; of a few features it may use all.
 TRIED_SHARE, FEW_FEATURES = 0.7, 10
+
+# What a split must gain, and what it must gain times the number of examples of the rarer class:
+# the less of these.
+MIN_GAIN, MIN_TOTAL_GAIN = 2.0, 30.0
+
+# In a full buffer, an example is stored with this probability per unit of that of the other class,
+# and at least with the probability 1 / THINNING.
+THINNING = 8.0
+
+# After a change, the newest of each class stay, and the schedules go on as after so many examples.
+KEPT_PER_CLASS, AGE_AFTER_CHANGE = 100, 100
+
+# The number of trees that are grown on the examples of two parts when they merge.
+TREES_PER_MERGE = 20
 
 
 class ClassBuffer(RingBuffer):
@@ -64,17 +75,13 @@ class ClassBuffer(RingBuffer):
     weights: FloatArray
     scores: FloatArray
 
-    def sample(self, size: int, start: float) -> IntArray:
-        """Return where a sample of the examples is."""
-        return self.oldest_first()[sample(self.n, size, start)]
-
     def check_state(self) -> None:
         super().check_state()
         if (self.codes > MISSING).any() or not (self.weights > 0.0).all():
             raise damage("an example has no weight, or is in a bin that there is not")
 
 
-class TreeRanker(Ranker):
+class BoostedTrees(Stateful):
     """A sum of trees, each grown on what those before still get wrong on the stored examples.
 
     Parameters
@@ -93,20 +100,20 @@ class TreeRanker(Ranker):
     edges
         The edges of the bins of each feature.
     buffers
-        The latest negatives and positives, with their importance weights and present scores.
+        Recent negatives and positives, with their importance weights and present scores.
     totals
         The weight of all negatives and of all positives so far.
-    recent_scores
-        Statistics of the scores that examples had when they came.
-    next_tree, next_binning
-        The numbers of examples after which to grow a tree, and to choose the bins.
+    age, next_tree
+        The number of examples, and after how many a tree is grown.
+    next_column, n_binned
+        The feature whose bins are chosen next, in turn, and how many have bins already.
 
     """
 
     FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
         "trees": Stateful, "edges": (np.float32, "p", N_EDGES), "buffers": [Stateful],
-        "totals": (float, 2), "recent_scores": Stateful, "next_tree": int, "next_binning": int,
-        "rng": random.Random,
+        "totals": (float, 2), "age": int, "next_tree": int, "next_column": float,
+        "n_binned": int, "rng": random.Random,
     }  # fmt: skip
     FILL: typing.ClassVar[dict[str, float]] = {"edges": LARGEST}
 
@@ -116,74 +123,106 @@ class TreeRanker(Ranker):
         self.edges: SingleArray = np.full((1, N_EDGES), LARGEST, dtype=np.float32)
         self.buffers = [ClassBuffer(buffer_size, p=1) for _ in range(2)]
         self.totals = np.zeros(2)
-        self.recent_scores = RecentScores()
-        self.next_tree = self.next_binning = 1
+        self.age = self.next_tree = self.n_binned = 0
+        self.next_column = 0.0
         self.rng = new_random(seed)
 
     @property
     def n_features(self) -> int:
         return len(self.edges)
 
-    def score(self, x: FloatArray) -> float:
-        return float(self.trees.scores(to_single(x[: self.n_features])[None])[0])
+    def score(self, row: SingleArray) -> float:
+        """Return the score of an example in single precision."""
+        return float(self.trees.scores(row[None])[0])
 
-    def contributions(self, x: FloatArray) -> FloatArray:
-        """Return by how much each feature moves the score from the mean of the trees."""
-        return self.trees.contributions(to_single(x[: self.n_features]))
+    def store(self, row: SingleArray, score: float, positive: bool, weight: float) -> None:
+        """Store an example with the score that it has.
 
-    def logit(self, score: float, empirical: bool) -> float:
-        return self.recent_scores.logit(score, 0.0, empirical)
-
-    def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
-        """Learn from an example, and return the score that it had before."""
-        if len(x) > self.n_features:
-            return float(learn_with_new_features(self, x, positive, weight))
-        row = to_single(x)[None]
-        score = float(self.trees.scores(row)[0])
-        self.recent_scores.update(score, positive, weight)
+        When the buffer of its class is full, easy examples are left out at random, and those that
+        are stored weigh more.
+        """
+        self.age += 1
         # First, so that no interrupt leaves stored examples without weight.
         self.totals[int(positive)] += weight
-        self.buffers[positive].add(row, digitize(row, self.edges), weight, score)
-        if self.recent_scores.n >= self.next_tree and all(each.n for each in self.buffers):
-            self._boost()
-        return score
+        buffer = self.buffers[positive]
+        if buffer.n == buffer.capacity and self.loss == "logistic" and self.trees.n:
+            logit = score - math.log(self.totals[0] / self.totals[1])
+            p_other = sigmoid(-logit if positive else logit)
+            probability = min(max(THINNING * p_other, 1.0 / THINNING), 1.0)
+            if probability < 1.0 and self.rng.random() >= probability:
+                return
+            weight /= probability
+        row = row[None]
+        buffer.add(row, digitize(row, self.edges), weight, score)
 
-    def _boost(self) -> None:
-        """Add a tree, and let the others fade; choose the bins if it is time to."""
-        n = self.recent_scores.n
-        if n >= self.next_binning:
-            self._choose_edges()
-        self.next_tree = n + tree_wait(n)
-        tree = self._grow()
+    def boost_if_due(self) -> None:
+        """Grow a tree if it is time to, given examples of both classes."""
+        if self.age >= self.next_tree and all(buffer.n for buffer in self.buffers):
+            self.boost()
+
+    def boost(self) -> None:
+        """Add a tree, and let the others fade."""
+        wait = max(1, min(self.age // TREES_PER_GROWTH, LONGEST_WAIT))
+        self.next_tree = self.age + wait
+        start, buffers = self.rng.random(), self.buffers
+        places = [sample(buffer.n, MAX_CANDIDATES, start) for buffer in buffers]
+        drawn = list(zip(buffers, places, strict=True))
+        g, h = LOSSES[self.loss](
+            [buffer.scores[here] for buffer, here in drawn],
+            [buffer.weights[here] for buffer, here in drawn],
+            self.totals[0] / self.totals[1],
+        )
+        self._choose_bins(places, h, wait)
+        features = draw_features(self.edges, self.rng)
+        seen, probabilities = choose_important(g, h, SAMPLE_SIZE, self.rng.random())
+        n_negative = int(np.searchsorted(seen, len(places[0])))
+        parts = seen[:n_negative], seen[n_negative:] - len(places[0])
+        codes = np.concatenate(
+            [buffer.codes[here[part]] for (buffer, here), part in zip(drawn, parts, strict=True)]
+        )
+        min_gain = min(MIN_GAIN, MIN_TOTAL_GAIN / float(self.totals.min()))
+        tree = grow(
+            codes, self.edges, features, g[seen] / probabilities, h[seen] / probabilities, min_gain
+        )
         if tree is None:
             return
         trees, kept = self.trees, 1.0 - FADE
         tree, oldest = (*tree[:3], RATE * tree[3]), trees.taken(trees.next, trees.next + 1)
-        for buffer in self.buffers:
+        for buffer in buffers:
             rows, scores = buffer.rows[: buffer.n], buffer.scores[: buffer.n]
-            scores[:] = kept * (scores - score_rows(*oldest, rows)) + score_rows(*tree, rows)
+            if len(oldest[0]):
+                scores -= score_rows(*oldest, rows)
+            scores *= kept
+            scores += score_rows(*tree, rows)
         trees.values *= kept
         trees.add(*tree)
 
-    def _choose_edges(self) -> None:
-        rows = [buffer.rows[buffer.sample(BINNING_SAMPLE, 0.5)] for buffer in self.buffers]
-        self.edges = choose_edges(np.concatenate(rows))
-        self.next_binning = self.recent_scores.n + binning_wait(self.recent_scores.n)
-        for buffer in self.buffers:
-            buffer.codes = digitize(buffer.rows, self.edges)
+    def _choose_bins(self, places: list[IntArray], h: FloatArray, wait: int) -> None:
+        """Choose the bins of some features, given the candidates for the next tree."""
+        p, first = self.n_features, self.next_column
+        last = first + min(p, p * wait / max(1, min(self.age // 2, LONGEST_BINNING)))
+        in_turn = {column % p for column in range(math.ceil(first), math.ceil(last))}
+        columns = sorted(in_turn.union(range(self.n_binned, p)))
+        self.next_column, self.n_binned = last % p, p
+        step = max(1, len(h) // (2 * BINNING_SAMPLE))
+        mass = h[::step] + BINNING_FLOOR * h.mean()
+        for j in columns:
+            values = [
+                buffer.rows[here, j] for buffer, here in zip(self.buffers, places, strict=True)
+            ]
+            self.edges[j] = choose_edges(np.concatenate(values)[::step], mass)
+            for buffer in self.buffers:
+                column_rows = buffer.rows[:, j : j + 1].copy()
+                buffer.codes[:, j : j + 1] = digitize(column_rows, self.edges[j : j + 1])
 
-    def _grow(self) -> TreeArrays | None:
-        """Return a tree for a sample of each class and of the features, or None."""
-        features, start = draw_features(self.edges, self.rng), self.rng.random()
-        drawn = [(buffer, buffer.sample(MAX_SAMPLE, start)) for buffer in self.buffers]
-        scores = [buffer.scores[places] for buffer, places in drawn]
-        weights = [buffer.weights[places] for buffer, places in drawn]
-        g, h = LOSSES[self.loss](scores, weights, self.totals[0] / self.totals[1])
-        codes = np.concatenate([buffer.codes[places] for buffer, places in drawn])
-        return grow(codes, self.edges, features, g, h)
+    def forget(self) -> None:
+        """Keep the newest examples of each class, and grow a tree at once."""
+        for buffer in self.buffers:
+            buffer.keep_newest(KEPT_PER_CLASS)
+        self.age, self.next_tree = AGE_AFTER_CHANGE, 0
 
     def merge(self, other: typing.Self) -> None:
-        """Average both scores, weighted by what each ranker knows of the rarer class.
+        """Average both scores, weighted by what each part knows of the rarer class.
 
         The newest trees and the newest examples of both stay. If both have learned something, some
         trees are then grown on the examples of both.
@@ -195,33 +234,68 @@ class TreeRanker(Ranker):
         self.trees.merge(others)
         for mine, theirs in zip(self.buffers, other.buffers, strict=True):
             mine.merge(theirs)
+            mine.codes = digitize(mine.rows, self.edges)
             mine.scores = self.trees.scores(mine.rows)
         self.totals += other.totals
-        both_have_learned = self.recent_scores.n and other.recent_scores.n
-        self.recent_scores.merge(other.recent_scores)
-        self._choose_edges()
-        self.next_tree = self.recent_scores.n + 1
-        if both_have_learned and all(each.n for each in self.buffers):
+        both_have_learned = self.age and other.age
+        self.age, self.next_tree, self.n_binned = self.age + other.age, 0, 0
+        if both_have_learned and all(buffer.n for buffer in self.buffers):
             for _ in range(TREES_PER_MERGE):
-                self._boost()
+                self.boost()
 
     def check_state(self) -> None:
         p, features = self.n_features, self.trees.features
         if not ((features >= 0) & (features < p)).all():
             raise damage(f"a tree has a feature that is none of {p}")
+        if not 0.0 <= self.next_column <= p or self.n_binned > p:
+            raise damage(f"there is no feature {self.next_column}, or are no {self.n_binned}")
         for buffer, total in zip(self.buffers, self.totals.tolist(), strict=True):
             if buffer.rows.shape[1] != p or buffer.n and not total > 0.0:
                 raise damage(f"{buffer.n} examples of weight {total} do not have {p} features")
 
 
-def tree_wait(n: int) -> int:
-    """Return the number of examples from one tree to the next, n having been learned."""
-    return max(1, min(n // TREES_PER_GROWTH, LONGEST_WAIT))
+class TreeRanker(Ranker):
+    """Boosted trees alone, and the recent scores, from which probabilities come.
 
+    Parameters are those of `BoostedTrees`.
+    """
 
-def binning_wait(n: int) -> int:
-    """Return the number of examples until the bins are chosen again, n having been learned."""
-    return max(1, min(n // 2, LONGEST_BINNING))
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
+        "boosted": Stateful, "recent_scores": Stateful,
+    }  # fmt: skip
+
+    def __init__(self, loss: str, buffer_size: int, seed: int | None) -> None:
+        self.boosted = BoostedTrees(loss, buffer_size, seed)
+        self.recent_scores = RecentScores()
+
+    @property
+    def n_features(self) -> int:
+        return self.boosted.n_features
+
+    def score(self, x: FloatArray) -> float:
+        return self.boosted.score(to_single(x))
+
+    def contributions(self, x: FloatArray) -> FloatArray:
+        """Return by how much each feature moves the score from the mean of the trees."""
+        return self.boosted.trees.contributions(to_single(x))
+
+    def logit(self, score: float, empirical: bool) -> float:
+        return self.recent_scores.logit(score, 0.0, empirical)
+
+    def learn(self, x: FloatArray, positive: bool, weight: float) -> float:
+        """Learn from an example, and return the score that it had before."""
+        if len(x) > self.n_features:
+            self.boosted.reindex(None, len(x))
+        row = to_single(x)
+        score = self.boosted.score(row)
+        self.recent_scores.update(score, positive, weight)
+        self.boosted.store(row, score, positive, weight)
+        self.boosted.boost_if_due()
+        return score
+
+    def merge(self, other: typing.Self) -> None:
+        self.boosted.merge(other.boosted)
+        self.recent_scores.merge(other.recent_scores)
 
 
 def sample(n: int, size: int, start: float) -> IntArray:
@@ -246,6 +320,39 @@ def sample(n: int, size: int, start: float) -> IntArray:
     if n <= size:
         return np.arange(n)
     return np.minimum(((np.arange(size) + start) * n / size).astype(np.int64), n - 1)
+
+
+def choose_important(
+    g: FloatArray, h: FloatArray, size: int, start: float
+) -> tuple[IntArray, FloatArray]:
+    """Return about `size` examples with large derivatives, and the probability of each.
+
+    The probability is in proportion to √(g² + h² / 10), and at most 1.
+
+    Parameters
+    ----------
+    g, h
+        First and second derivatives of the loss by the score of each example.
+    size
+        How many to choose, if there are more.
+    start
+        Where to start, from 0 to 1.
+
+    """
+    if len(g) <= size:
+        return np.arange(len(g)), np.ones(len(g))
+    sizes = np.sqrt(g * g + 0.1 * h * h)
+    unit, n_certain = float(sizes.sum()) / size, 0
+    for _ in range(4):
+        is_certain = sizes >= unit
+        n_certain = int(np.count_nonzero(is_certain))
+        if n_certain >= size:
+            break
+        unit = float(sizes[~is_certain].sum()) / (size - n_certain)
+    probabilities = np.minimum(sizes / unit, 1.0)
+    steps = np.floor(np.cumsum(probabilities) + start)
+    chosen = np.flatnonzero(np.diff(steps, prepend=0.0) >= 1.0)
+    return chosen, probabilities[chosen]
 
 
 def draw_features(edges: SingleArray, rng: random.Random) -> IntArray:

@@ -72,6 +72,13 @@ class RingBuffer(Stateful):
         """Return where the examples are, the newest last."""
         return np.concatenate((np.arange(self.next, self.n), np.arange(min(self.next, self.n))))
 
+    def keep_newest(self, n: int) -> None:
+        """Forget all but the newest examples."""
+        newest = self.oldest_first()[-n:]
+        for name in self._names:
+            setattr(self, name, getattr(self, name)[newest])
+        self.n, self.next = len(newest), len(newest) % self.capacity
+
     def merge(self, other: typing.Self) -> None:
         """Keep the newest examples of both."""
         mine, theirs = self.oldest_first(), other.oldest_first()

@@ -11,10 +11,13 @@ from river_oauc.acceleration import accelerated
 from river_oauc.rankers.base import Ranker
 from river_oauc.rankers.calibration import slope
 from river_oauc.rankers.losses import psi_m_gradient, sigmoid
-from river_oauc.state import FloatArray, IntArray, damage
+from river_oauc.state import FloatArray, IntArray, Stateful, damage
 
-# Added to the root of the squared gradients, so that the first step of a weight is bounded.
+# Added to what divides a step, so that the first one is bounded.
 ADAGRAD_OFFSET = 0.5
+
+# The share of the loss of OAUC-M; the rest is that of the logistic loss.
+PAIRWISE_SHARE = 0.25
 
 # A value x with unit u becomes x / (u + |x|). The unit of a level is its usual size, so the usual
 # level becomes one half. The unit of a deviation is three times its usual size, so most deviations
@@ -41,7 +44,61 @@ WEIGHT, SQUARES, UNIT, MEAN = range(4)
 SparseExample = tuple[IntArray, FloatArray]
 
 
-class SparseRanker(Ranker):
+class RowArrays(Stateful):
+    """Arrays with a row per sparse feature, and room for more; see `Stateful` for the fields.
+
+    The row after the last feature is free.
+    """
+
+    USED: typing.ClassVar[dict[str, str]] = {"p": "n_features"}
+
+    n_features: int = 0
+
+    def __init__(self) -> None:
+        self._resize(1)
+
+    def new_rows(self, name: str, first: int, n: int) -> FloatArray:
+        """Return n rows of an array, for features that have not been seen, from a place on."""
+        raise NotImplementedError
+
+    def make_room(self, n: int) -> None:
+        """Have room for n features."""
+        if n > self.n_features:
+            if n >= len(getattr(self, self._names[0])):
+                self._resize(n + n // 8 + 1)
+            self.n_features = n
+
+    @property
+    def _names(self) -> list[str]:
+        return [
+            name for name, field in self.FIELDS.items() if type(field) is tuple and "p" in field
+        ]
+
+    def _resize(self, size: int, kept: typing.Any = slice(None)) -> None:
+        for name in self._names:
+            rows = getattr(self, name, self.new_rows(name, 0, 0))[: self.n_features][kept]
+            new = self.new_rows(name, len(rows), size - len(rows))
+            setattr(self, name, np.concatenate((rows, new)))
+
+    def keep(self, rows: IntArray) -> None:
+        """Forget all features but those in these rows."""
+        self._resize(len(rows) + 1, rows)
+        self.n_features = len(rows)
+
+    def reindex(self, positions: IntArray, size: int) -> None:
+        n = min(len(positions), self.n_features)
+        for name in self._names:
+            new = self.new_rows(name, 0, size + 1)
+            new[positions[:n]] = getattr(self, name)[:n]
+            setattr(self, name, new)
+        self.n_features = size
+
+    def check_state(self) -> None:
+        # The last row is free.
+        self._resize(self.n_features + 1)
+
+
+class SparseRanker(RowArrays, Ranker):
     """A linear score on sparse examples, learned by AdaGrad on the mean of two losses.
 
     A feature has two terms, its level and its deviation from its own mean, and each has a weight.
@@ -51,9 +108,10 @@ class SparseRanker(Ranker):
     - An example is divided by the square root of its length.
     - In the loss of OAUC-M, its score is compared with mean and variance of the scores of the
       opposite class, each score taken before its example was learned. Both classes pull alike,
-      however rare one of them is.
+      however rare one of them is. This loss counts a quarter.
     - In the logistic loss, the classes are as frequent as they have been, and their log odds are
       the bias. So the negatives at the top of the list pull most.
+    - A weight moves by its gradient over 1/2 + H^¾, where H is the sum of the second derivatives.
 
     Attributes
     ----------
@@ -62,9 +120,9 @@ class SparseRanker(Ranker):
     scores
         Weighted count, mean and scatter of the scores of the negatives and of the positives.
     terms
-        An array with the axes feature, (level, deviation), and (weight, sum of squared gradients,
+        An array with the axes feature, (level, deviation), and (weight, sum of second derivatives,
         unit, mean). A term that has not been seen has the unit `UNSEEN`, and a level has the mean
-        0. The array is longer than the number of features, and its last row is always free.
+        0.
     n_unusual
         How often a feature that does not vary yet was not at its usual level.
 
@@ -74,69 +132,59 @@ class SparseRanker(Ranker):
         "n_seen": int, "scores": (float, 2, 3), "terms": (float, "p", 2, 4),
         "n_unusual": (float, "p"),
     }  # fmt: skip
-    USED: typing.ClassVar[dict[str, str]] = {"p": "_n_features"}
+
+    terms: FloatArray
+    n_unusual: FloatArray
 
     def __init__(self) -> None:
-        self.n_seen, self._n_features = 0, 0
+        self.n_seen = 0
         self.scores: FloatArray = np.zeros((2, 3))
-        self.terms, self.n_unusual = empty_terms(1), np.zeros(1)
+        super().__init__()
 
-    @property
-    def n_features(self) -> int:
-        return self._n_features
+    def new_rows(self, name: str, first: int, n: int) -> FloatArray:
+        if name != "terms":
+            return np.zeros(n)
+        terms = np.zeros((n, 2, 4))
+        terms[..., UNIT] = UNSEEN
+        return terms
 
     def score(self, example: SparseExample) -> float:
-        return sparse_score(self.terms, self._n_features, *example)
+        return self.score_and_inputs(example)[0]
+
+    def score_and_inputs(self, example: SparseExample) -> tuple[float, FloatArray]:
+        """Return the score of an example, and of each entry its deviation, or else its level."""
+        return sparse_score(self.terms, self.n_features, *example)
 
     def logit(self, score: float, empirical: bool) -> float:
         return scores_logit(self.scores, score, empirical)
 
-    def learn(self, example: SparseExample, positive: bool, weight: float) -> float:
-        """Learn from an example, and return the score that it had before."""
+    def learn(
+        self, example: SparseExample, positive: bool, weight: float
+    ) -> tuple[float, FloatArray]:
+        """Learn from an example, and return the score and the inputs that it had before."""
         rows, values = example
-        n_features = n_rows_needed(rows)
-        if n_features > self._n_features:
-            if n_features >= len(self.terms):
-                self._resize(n_features + n_features // 8 + 1)
-            self._n_features = n_features
+        self.make_room(n_rows_needed(rows))
         self.n_seen += 1
         return sparse_step(
             self.terms, self.n_unusual, self.scores, self.n_seen, rows, values, positive, weight
         )
 
-    def _resize(self, size: int) -> None:
-        n = self._n_features
-        terms, n_unusual = empty_terms(size), np.zeros(size)
-        terms[:n], n_unusual[:n] = self.terms[:n], self.n_unusual[:n]
-        self.terms, self.n_unusual = terms, n_unusual
-
     def contributions(self, example: SparseExample) -> FloatArray:
         """Return the part that each feature of an example has in its score."""
         rows, values = example
-        weights, scaled = _scaled(self.terms[np.minimum(rows, self._n_features)], values)
+        weights, scaled = _scaled(self.terms[np.minimum(rows, self.n_features)], values)
         parts: FloatArray = _length_scale(scaled) * (weights * scaled).sum(axis=1)
         return parts
 
     def best_rows(self, n: int) -> IntArray:
-        """Return the n rows with the largest squared gradients; of equals, the newer."""
-        squares = self.terms[: self._n_features, :, SQUARES].sum(axis=1)
+        """Return the n rows with the largest second derivatives; of equals, the newer."""
+        squares = self.terms[: self.n_features, :, SQUARES].sum(axis=1)
         return np.sort(np.argsort(squares, kind="stable")[-n:])
 
-    def keep(self, rows: IntArray) -> None:
-        """Forget all features but those in these rows."""
-        self.terms = np.append(self.terms[rows], empty_terms(1), axis=0)
-        self.n_unusual, self._n_features = np.append(self.n_unusual[rows], 0.0), len(rows)
-
-    def reindex(self, positions: IntArray, size: int) -> None:
-        terms, n_unusual = empty_terms(size + 1), np.zeros(size + 1)
-        positions, n = positions[: self._n_features], min(len(positions), self._n_features)
-        terms[positions], n_unusual[positions] = self.terms[:n], self.n_unusual[:n]
-        self.terms, self.n_unusual, self._n_features = terms, n_unusual, size
-
     def merge(self, other: typing.Self) -> None:
-        """Add squared gradients, and average the rest.
+        """Add second derivatives, and average the rest.
 
-        Weights times one plus their squared gradients add up, as means of Gaussian posteriors over
+        Weights times one plus their second derivatives add up, as means of Gaussian posteriors over
         a prior of precision 1. So the weights of frequent features are averaged, and those of rare
         ones are added, whatever the order. Units and means are averaged by their inertia.
         """
@@ -155,22 +203,11 @@ class SparseRanker(Ranker):
         terms[..., WEIGHT] = weights / (1.0 + terms[..., SQUARES])
         self.terms, self.n_unusual = terms, self.n_unusual + other.n_unusual
         self.n_seen += other.n_seen
-        for own, (n, mean, scatter) in enumerate(other.scores.tolist()):
-            if n:
-                update_scores(self.scores, own, mean, n)
-                self.scores[own, 2] += scatter
+        merge_scores(self.scores, other.scores)
 
     def check_state(self) -> None:
         check_scores(self.scores)
-        # The last row is free.
-        self._resize(self._n_features + 1)
-
-
-def empty_terms(n_features: int) -> FloatArray:
-    """Return the terms of features that have not been seen."""
-    terms = np.zeros((n_features, 2, 4))
-    terms[..., UNIT] = UNSEEN
-    return terms
+        super().check_state()
 
 
 def update_scores(scores: FloatArray, own: int, score: float, weight: float) -> None:
@@ -179,6 +216,27 @@ def update_scores(scores: FloatArray, own: int, score: float, weight: float) -> 
     total, deviation = n + weight, score - mean
     scatter += weight * (n / total) * deviation * deviation
     scores[own] = total, mean + weight / total * deviation, scatter
+
+
+def merge_scores(scores: FloatArray, others: FloatArray) -> None:
+    """Add count, mean and scatter of the scores of another part of the stream."""
+    for own, (n, mean, scatter) in enumerate(others.tolist()):
+        if n:
+            update_scores(scores, own, mean, n)
+            scores[own, 2] += scatter
+
+
+def pull_of(scores: FloatArray, score: float, positive: bool, weight: float) -> tuple[float, float]:
+    """Return how far the losses pull a score towards its class, and their second derivative."""
+    sign = 1.0 if positive else -1.0
+    (n_own, _, _), (n_other, mean, scatter) = scores[int(positive)], scores[int(not positive)]
+    if not n_other:
+        return 0.0, 0.0
+    ratio = n_other / (n_own + weight)
+    pairwise, _ = psi_m_gradient(sign * (score - mean), scatter / n_other)
+    logistic = sigmoid(-sign * score + math.log(ratio))
+    pull = PAIRWISE_SHARE * min(1.0, ratio) * pairwise + (1.0 - PAIRWISE_SHARE) * logistic
+    return sign * weight * pull, weight * logistic * (1.0 - logistic)
 
 
 def check_scores(scores: FloatArray) -> None:
@@ -209,10 +267,13 @@ def n_rows_needed(rows: IntArray) -> int:
 
 
 @accelerated
-def sparse_score(terms: FloatArray, n_features: int, rows: IntArray, values: FloatArray) -> float:
-    """Return the score of an example; rows beyond the features count as unseen."""
-    weights, scaled = _scaled(terms[np.minimum(rows, n_features)], values)
-    return _length_scale(scaled) * float(np.vdot(weights, scaled))
+def sparse_score(
+    terms: FloatArray, n_features: int, rows: IntArray, values: FloatArray
+) -> tuple[float, FloatArray]:
+    """Return score and inputs of an example; rows beyond the features count as unseen."""
+    own_terms = terms[np.minimum(rows, n_features)]
+    weights, scaled = _scaled(own_terms, values)
+    return _length_scale(scaled) * float(np.vdot(weights, scaled)), _inputs(own_terms, scaled)
 
 
 @accelerated
@@ -225,8 +286,8 @@ def sparse_step(
     values: FloatArray,
     positive: bool,
     weight: float,
-) -> float:
-    """Learn from an example, and return the score that it had before."""
+) -> tuple[float, FloatArray]:
+    """Learn from an example, and return the score and the inputs that it had before."""
     own_terms = terms[rows]
     units, squares = own_terms[..., UNIT], own_terms[..., SQUARES]
     is_new, is_constant = (units == UNSEEN).T
@@ -235,20 +296,13 @@ def sparse_step(
     scaled[is_constant, DEVIATION] = 0.0
     scale = _length_scale(scaled)
     score = scale * float(np.vdot(weights, scaled))
+    inputs = _inputs(own_terms, scaled)
 
     # The gradient of the score is scale · scaled.
-    sign = 1.0 if positive else -1.0
-    (n_own, _, _), (n_other, mean, scatter) = scores[int(positive)], scores[int(not positive)]
-    pull = square = 0.0
-    if n_other:
-        pairwise, _ = psi_m_gradient(sign * (score - mean), scatter / n_other)
-        balance = min(1.0, n_other / (n_own + weight))
-        logistic = sigmoid(-sign * score + math.log(n_other / (n_own + weight)))
-        pull = 0.5 * weight * (balance * pairwise + logistic)
-        square = 0.5 * weight * (balance * pairwise * pairwise + logistic * logistic)
-    squares += (scale * scale * square) * (scaled * scaled)
+    pull, curvature = pull_of(scores, score, positive, weight)
+    squares += (scale * scale * curvature) * (scaled * scaled)
     roots = np.sqrt(squares)
-    weights += (sign * scale * pull) * scaled / (ADAGRAD_OFFSET + roots)
+    weights += (scale * pull) * scaled / (ADAGRAD_OFFSET + roots * np.sqrt(roots))
 
     # Units and means follow the values, by as much as the weights move. A usual value leaves its
     # unit as it is. Features that do not vary are always at their usual deviation.
@@ -270,7 +324,13 @@ def sparse_step(
     units[varies, DEVIATION] = np.maximum(units[varies, DEVIATION], smallest)
     terms[rows] = own_terms
     update_scores(scores, int(positive), score, weight)
-    return score
+    return score, inputs
+
+
+def _inputs(terms: FloatArray, scaled: FloatArray) -> FloatArray:
+    """Return the deviation of each entry if its feature varies, or else its level."""
+    varies = terms[:, DEVIATION, UNIT] != UNSEEN
+    return np.where(varies, scaled[:, DEVIATION], scaled[:, LEVEL])
 
 
 def _scaled(terms: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

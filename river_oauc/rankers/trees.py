@@ -21,7 +21,7 @@ CodeArray = NDArray[np.uint8]
 # Some trees: their rows in each array of `Trees`.
 TreeArrays = tuple[IntArray, SingleArray, BoolArray, FloatArray]
 
-DEPTH = 5
+DEPTH = 4
 N_LEAVES = 2**DEPTH
 # Nodes that may split, and all nodes.
 N_SPLITS, N_NODES = N_LEAVES - 1, 2 * N_LEAVES - 1
@@ -35,9 +35,6 @@ LARGEST = float(np.finfo(np.float32).max)
 
 # The regulariser of a leaf, and the least sum of second derivatives on either side of a split.
 LEAF_L2, MIN_HESSIAN = 1.0, 0.5
-
-# A split must gain more than this.
-MIN_GAIN = 1e-3
 
 # Gains that differ by less, relatively, are equal. Of equal splits the first is taken, so that the
 # rounding of sums does not decide.
@@ -85,7 +82,8 @@ class Trees(RingBuffer):
 
     def scores(self, rows: SingleArray) -> FloatArray:
         """Return the score of each example."""
-        return score_rows(*self.taken(0, self.n), rows)
+        # Those that there is room for are 0.
+        return score_rows(self.features, self.thresholds, self.missing_left, self.values, rows)
 
     def contributions(self, x: SingleArray) -> FloatArray:
         """Return by how much each feature moves the score from the mean of the trees.
@@ -109,33 +107,36 @@ class Trees(RingBuffer):
         return {"features": np.append(positions, 0)[np.minimum(self.features, len(positions))]}
 
 
+@accelerated
 def to_single(x: FloatArray) -> SingleArray:
     """Return features in single precision, the largest drawn in to what it can represent."""
     return np.minimum(np.maximum(x, -LARGEST), LARGEST).astype(np.float32)
 
 
-def choose_edges(rows: SingleArray) -> SingleArray:
-    """Return the edges between the bins of each feature of these examples.
+def choose_edges(values: SingleArray, mass: FloatArray) -> SingleArray:
+    """Return the edges between the bins of a feature, given some of its values.
 
-    Value x is in bin k if k edges are less than x. Every bin has about the same number of examples,
-    but a value with more than its share has a bin of its own. Unused edges are at `LARGEST`.
+    Value x is in bin k if k edges are less than x. Every bin has about the same mass, but a value
+    with more than its share has a bin of its own. Unused edges are at `LARGEST`.
     """
-    edges = np.full((rows.shape[1], N_EDGES), LARGEST, dtype=np.float32)
-    for column, column_edges in zip(rows.T, edges, strict=True):
-        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-        if not len(values):
-            continue
-        ends: IntArray = np.arange(len(values))
-        if len(values) > N_BINS:
-            mass = np.cumsum(np.minimum(counts, counts.sum() / N_BINS))
-            shares = np.arange(1, N_BINS) / N_BINS
-            ends = np.unique(np.searchsorted(mass, shares * mass[-1]))
-        has_missing = bool(np.isnan(column).any())
-        ends = ends[ends < len(values) - 1][: N_EDGES - has_missing]
-        column_edges[: len(ends)] = 0.5 * (values[ends].astype(float) + values[ends + 1])
-        if has_missing:
-            # Between all that is known and what is not.
-            column_edges[len(ends)] = np.nextafter(np.float32(LARGEST), np.float32(0.0))
+    edges = np.full(N_EDGES, LARGEST, dtype=np.float32)
+    known = ~np.isnan(values)
+    distinct, places = np.unique(values[known], return_inverse=True)
+    if not len(distinct):
+        return edges
+    has_missing = not known.all()
+    room = N_EDGES - has_missing
+    ends: IntArray = np.arange(len(distinct) - 1)
+    if len(ends) > room:
+        masses = np.bincount(places, mass[known])
+        sums = np.cumsum(np.minimum(masses, masses.sum() / N_BINS))
+        goals = np.arange(1, room + 1) * (sums[-1] / (room + 1))
+        ends = np.unique(np.searchsorted(sums, goals))
+        ends = ends[ends < len(distinct) - 1]
+    edges[: len(ends)] = 0.5 * (distinct[ends].astype(float) + distinct[ends + 1])
+    if has_missing:
+        # Between all that is known and what is not.
+        edges[len(ends)] = np.nextafter(np.float32(LARGEST), np.float32(0.0))
     return edges
 
 
@@ -170,7 +171,12 @@ def score_rows(
 
 @accelerated
 def grow(
-    codes: CodeArray, edges: SingleArray, features: IntArray, g: FloatArray, h: FloatArray
+    codes: CodeArray,
+    edges: SingleArray,
+    features: IntArray,
+    g: FloatArray,
+    h: FloatArray,
+    min_gain: float,
 ) -> TreeArrays | None:
     """Return a tree whose leaves minimise a loss to second order, or None if nothing splits.
 
@@ -188,6 +194,8 @@ def grow(
         The features that may split, in order.
     g, h
         First and second derivatives of the loss by the score of each example.
+    min_gain
+        What a split must gain.
 
     """
     each, nodes, codes = np.arange(len(g)), np.zeros(len(g), dtype=np.int64), codes[:, features]
@@ -198,7 +206,7 @@ def grow(
     for depth in range(DEPTH):
         first, n_nodes = 2**depth - 1, 2**depth
         splits = [
-            _best_split(*sums)
+            _best_split(*sums, min_gain)
             for sums in zip(
                 _histograms(codes, nodes - first, n_nodes, g),
                 _histograms(codes, nodes - first, n_nodes, h),
@@ -242,7 +250,7 @@ def _histograms(codes: CodeArray, nodes: IntArray, n_nodes: int, numbers: FloatA
 
 
 def _best_split(
-    g_bins: FloatArray, h_bins: FloatArray, g: float, h: float
+    g_bins: FloatArray, h_bins: FloatArray, g: float, h: float, min_gain: float
 ) -> tuple[int, int, bool] | None:
     """Return column and last bin on the left, and whether unknown values are there, too."""
     if h < 2.0 * MIN_HESSIAN * (1.0 - TIE):
@@ -258,7 +266,7 @@ def _best_split(
     gains[allowed] = g_left[allowed] ** 2 / (h_left[allowed] + LEAF_L2)
     gains[allowed] += g_right[allowed] ** 2 / (h_right[allowed] + LEAF_L2)
     best = gains.max()
-    if not best - g * g / (h + LEAF_L2) > MIN_GAIN:
+    if not best - g * g / (h + LEAF_L2) > min_gain:
         return None
     first = int(np.argmax(gains >= best * (1.0 - TIE)))
     column, edge, side = np.unravel_index(first, gains.shape)

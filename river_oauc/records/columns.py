@@ -35,7 +35,7 @@ from river_oauc.records.features import (
     longer,
     odds_of,
 )
-from river_oauc.records.parse import Name, TimePart
+from river_oauc.records.parse import Name, sort_key
 from river_oauc.state import FloatArray, IntArray, State, damage, read_fields
 
 # A feature has columns once it has been known this often, and in this share of the examples.
@@ -62,8 +62,8 @@ class Columns:
         Whether a feature gets its first column when it is first learned. Otherwise it gets columns
         at a review, once it has been known often enough; those known most often come first.
     max_features
-        The largest number of features with columns; None is no limit. There are at most twice as
-        many columns, unless numbers turn into strings.
+        The largest number of columns, or if they are prompt, of features with columns; None is no
+        limit.
 
     Attributes
     ----------
@@ -126,9 +126,7 @@ class Columns:
 
     def _order_of(self, column: Column) -> str:
         """Return a key that sorts columns in an order that does not depend on that of a record."""
-        name, kind = self.features.names[column[0]], KIND_NAMES[column[1]]
-        # Not for other types: a subclass has code of its own.
-        return (repr(name) if type(name) in (str, int, TimePart) else "") + kind
+        return sort_key(self.features.names[column[0]]) + KIND_NAMES[column[1]]
 
     def add(self, columns: Iterable[Column]) -> None:
         """Add columns."""
@@ -175,22 +173,20 @@ class Columns:
         self._fill(self.columns)
 
     def _deserved(self, candidates: list[int], useful: typing.Any) -> list[Column]:
-        """Return the columns that some features have come to deserve, within the limits."""
-        features, limit = self.features, self.max_features or math.inf
-        admitted = self.names.copy()
-        deserved: list[Column] = []
+        """Return the columns that some features have come to deserve, within the limit."""
+        features, deserved = self.features, list[Column]()
+        n_free = math.inf
+        if self.max_features is not None and not self.is_prompt:
+            n_free = self.max_features - len(self.columns)
         for feature in sorted(
             candidates, key=lambda each: (-features.facts[each, N_KNOWN], self._order_of((each, 0)))
         ):
             facts, own = features.facts[feature].tolist(), features.known[feature]
             useful[feature, LOG_ODDS] &= is_category(facts, own)
-            name = features.name_in_record(feature)
-            if useful[feature].any() and (name in admitted or len(admitted) < limit):
-                admitted.add(name)
-                deserved += [(feature, kind) for kind in np.flatnonzero(useful[feature]).tolist()]
-        deserved.sort(key=self._order_of)
-        n_free = max(0, 2 * limit - len(self.columns))
-        return deserved[: int(min(n_free, len(deserved)))]
+            own_columns = [(feature, kind) for kind in np.flatnonzero(useful[feature]).tolist()]
+            if len(deserved) + len(own_columns) <= n_free:
+                deserved += own_columns
+        return sorted(deserved, key=self._order_of)
 
     def take(self, columns: Iterable[Column], length: int) -> None:
         """Have these columns only, of features that may have other numbers than before."""

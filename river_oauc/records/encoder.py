@@ -17,7 +17,7 @@ from river_oauc.records.columns import Columns, encode_dense
 from river_oauc.records.entries import RowIndex, SparseExample, encode_sparse
 from river_oauc.records.features import KEPT_SHARE, N_KNOWN, Categories, Features, Prior, Values
 from river_oauc.records.frames import Frame, to_records
-from river_oauc.records.parse import Name, Record, read_record
+from river_oauc.records.parse import Name, Record, read_record, sort_key
 from river_oauc.state import FloatArray, IntArray, State, read_fields
 
 # Columns are reviewed after 1, 2, 4, ... examples, and after every 64th.
@@ -74,9 +74,9 @@ class MixedEncoder:
     ...     example, added = encoder.encode(record, learning=True)
     ...     is_full = encoder.update(added, positive=True, weight=1.0)
     >>> encoder.encode(record)[0]
-    (array([12.5  ,  1.655]), (array([0, 1, 2]), array([ 1. , 12.5,  1. ])))
+    (array([12.5       ,  1.7]), (array([1, 0, 2]), array([ 1. , 12.5,  1. ])))
     >>> encoder.row_names
-    [('country', 'FR'), 'amount', ('amount', 'from', 12.0)]
+    ['amount', ('country', 'FR'), ('amount', 'from', 12.0)]
 
     """
 
@@ -141,6 +141,8 @@ class MixedEncoder:
                 self._truncate(before)
             raise
         dense, sparse, values = encoded
+        if learning and sparse is not None and len(self.rows_index.entries) - before[2] > 1:
+            self._sort_new_rows(before[2], sparse[0])
         example = (dense, sparse) if self.is_pair else sparse if dense is None else dense
         return example, None if values is None else (values, before)
 
@@ -154,6 +156,18 @@ class MixedEncoder:
         self.columns.make_room()
         self.rows_index = self.rows_index.with_room(len(self.features), len(self.features.facts))
         self._collect()
+
+    def _sort_new_rows(self, first: int, rows: IntArray) -> None:
+        """Number the rows from `first` on in an order that does not depend on that of a record."""
+        index, names = self.rows_index, self.features.names
+        new = index.entries[first:]
+        keys = [(sort_key(names[feature]), kind, sort_key(key)) for feature, kind, key in new]
+        order = sorted(range(len(new)), key=keys.__getitem__)
+        for row, i in enumerate(order, first):
+            index.entries[row] = new[i]
+            index.put(new[i], row)
+        is_new = rows >= first
+        rows[is_new] = first + np.argsort(order)[rows[is_new] - first]
 
     def rollback(self, added: Added | None) -> None:
         """Forget what the last `encode` has added, because the ranker has refused the example."""

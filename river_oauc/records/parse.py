@@ -69,6 +69,12 @@ class TimePart:
     part: str
 
 
+def sort_key(name: Hashable) -> str:
+    """Return a string that sorts names and categories, whatever order a record has them in."""
+    # Not for other types: a subclass has code of its own.
+    return repr(name) if type(name) in (str, int, bytes, TimePart) else ""
+
+
 class Value(typing.NamedTuple):
     """A value as a number and as a category.
 
