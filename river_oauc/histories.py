@@ -5,113 +5,104 @@ from __future__ import annotations
 import collections
 import copy
 import itertools
+import math
 import re
 import typing
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from river import base
-from river.utils import dataframe
 
 from river_oauc.acceleration import accelerated
 from river_oauc.limits import MAX_NORM, clipped, short_repr
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count
 from river_oauc.records.features import longer
-from river_oauc.records.frames import read_labels, to_records
 from river_oauc.records.labels import parse_label
 from river_oauc.records.parse import Name, Record, parse_seconds, parse_value, record_type_error
 from river_oauc.state import FloatArray, State, Stateful, damage, read_fields
 
-if typing.TYPE_CHECKING:
-    from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
-
 __all__ = ["Histories", "SeenRecord"]
 
-# Every entity is taken to have begun with this many records, known numbers and labels of the
-# average.
+# Every entity is taken to have begun with this many records and labels of the average.
 PRIOR_WEIGHT = 1.0
 
-# How many times the mean a value may be, at most.
+# How many times the mean a number may be, at most.
 MAX_RATIO = 1e3
 
 DAY = 86_400.0
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": DAY, "w": 7 * DAY}
 
-# An event is an array of what is added to each sum: the numbers of records, labels and positives,
-# and from `FIRST_NUMBER` on, for each number, how many are known and what they are.
-RECORDS, LABELS, POSITIVES, FIRST_NUMBER = range(4)
+# The columns of the table of entities: when an entity had its last event, and when its last record;
+# from `SUMS` on, the sums of its events for each window.
+CHANGED, LAST, SUMS = range(3)
 
-# The columns of `times`: as of when the sums of an entity are, and when it was last seen.
-CHANGED, LAST = range(2)
+# An event is what is added to these sums: the numbers of records, labels and positives, and for
+# each number whether it is known, and its value.
+RECORDS, LABELS, POSITIVES, NUMBERS = range(4)
 
 
 @accelerated
 def describe_entity(
-    sums: FloatArray,
-    times: FloatArray,
+    table: FloatArray,
     row: int,
     now: float,
     windows: FloatArray,
     event: FloatArray,
-    overall: FloatArray,
+    total: FloatArray,
 ) -> list[float]:
-    """Return the features of the entity of a row, or of one that has never been seen for -1.
+    """Return the features of the entity in a row; for row -1, of one that was never seen.
 
-    They are the days since its last record; and for each window the number of records, the mean of
-    each number, how many times that its value is in this event, and the share of positives.
+    They are the days since its last record, and for each window the number of records, the mean of
+    each number, how many times the mean it is in this event, and the share of positives.
     """
-    longest = float(windows.max())
-    own, gap = np.zeros((len(windows), len(event))), longest
-    if row >= 0:
-        own = sums[row] * _weights(now - times[row, CHANGED], windows)
-        gap = min(max(now - float(times[row, LAST]), 0.0), longest)
+    width, numbers, overall = len(event), event.tolist(), total.tolist()
     share = (overall[POSITIVES] + 0.5) / (overall[LABELS] + 1.0)
-    numbers, all_numbers = event[FIRST_NUMBER:].tolist(), overall[FIRST_NUMBER:].tolist()
-    features = [gap / DAY]
-    for n_records, n_labels, n_positives, *own_numbers in own.tolist():
-        features.append(n_records)
-        for i in range(0, len(numbers), 2):
-            mean = all_numbers[i + 1] / max(all_numbers[i], 1.0)
-            mean = (own_numbers[i + 1] + PRIOR_WEIGHT * mean) / (own_numbers[i] + PRIOR_WEIGHT)
+    changed, last, *sums = table[row].tolist() if row >= 0 else [-math.inf] * 2
+    features = [min(max(now - last, 0.0), float(windows.max())) / DAY]
+    for k, window in enumerate(windows.tolist()):
+        kept = math.exp(-max(now - changed, 0.0) / window)
+        own = [kept * each for each in sums[k * width : (k + 1) * width]] or [0.0] * width
+        features.append(own[RECORDS])
+        for i in range(NUMBERS, width, 2):
+            mean = overall[i + 1] / max(overall[i], 1.0)
+            mean = (own[i + 1] + PRIOR_WEIGHT * mean) / (own[i] + PRIOR_WEIGHT)
             is_known = numbers[i] and mean
             features += mean, clipped(numbers[i + 1] / mean, MAX_RATIO) if is_known else 1.0
-        features.append(float(n_positives + PRIOR_WEIGHT * share) / (n_labels + PRIOR_WEIGHT))
+        features.append((own[POSITIVES] + PRIOR_WEIGHT * share) / (own[LABELS] + PRIOR_WEIGHT))
     return features
 
 
 @accelerated
 def count_event(
-    sums: FloatArray,
-    times: FloatArray,
-    row: int,
-    now: float,
-    windows: FloatArray,
-    event: FloatArray,
+    table: FloatArray, row: int, now: float, windows: FloatArray, event: FloatArray
 ) -> None:
-    """Add an event to the sums of an entity. A time before those of its other events is theirs."""
-    sums[row] *= _weights(now - times[row, CHANGED], windows)
-    sums[row] += event
-    times[row, CHANGED] = max(times[row, CHANGED], now)
+    """Add an event to the sums of an entity. A time before that of its last event is that time."""
+    now = max(now, float(table[row, CHANGED]))
+    table[row, SUMS:] = _faded(table[row], now, windows) + np.tile(event, len(windows))
+    table[row, CHANGED] = now
     if event[RECORDS]:
-        times[row, LAST] = max(times[row, LAST], now)
+        table[row, LAST] = now
 
 
-def _weights(age: typing.Any, windows: FloatArray) -> FloatArray:
-    """Return what is left of an event of this age in the sums of each window."""
-    weights: FloatArray = np.exp(-np.maximum(age, 0.0)[..., np.newaxis] / windows)
-    return weights[..., np.newaxis]
+def _faded(entities: FloatArray, now: typing.Any, windows: FloatArray) -> FloatArray:
+    """Return what is left of the sums of some entities."""
+    kept = np.exp((entities[..., CHANGED] - now)[..., np.newaxis] / windows)
+    faded: FloatArray = entities[..., SUMS:] * kept.repeat(
+        (entities.shape[-1] - SUMS) // len(windows), axis=-1
+    )
+    return faded
 
 
 class Entities(Stateful):
-    """The sums of all that the entities of one key have done, in a row for each.
+    """What the entities of one key have done, in a table with a row for each.
 
     Parameters
     ----------
     windows
         The windows in seconds.
-    n_sums
-        The number of sums per window.
+    n_columns
+        The number of columns of the table.
     limit
         The largest number of entities. Beyond it, the one that was seen least recently goes.
 
@@ -122,15 +113,15 @@ class Entities(Stateful):
 
     """
 
-    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
-        "names": list, "sums": (float, "n", "w", "s"), "times": (float, "n", 2),
-    }  # fmt: skip
+    FIELDS: typing.ClassVar[dict[str, typing.Any]] = {"names": list, "table": (float, "n", "c")}
 
-    def __init__(self, windows: FloatArray, n_sums: int, limit: int) -> None:
+    def __init__(self, windows: FloatArray, n_columns: int, limit: int) -> None:
         self.windows, self.limit = windows, limit
-        self.rows: collections.OrderedDict[Hashable, int] = collections.OrderedDict()
-        self.sums: FloatArray = np.zeros((0, len(windows), n_sums))
-        self.times: FloatArray = np.zeros((0, 2))
+        self.table: FloatArray = np.zeros((0, n_columns))
+        self._set_names(())
+
+    def _set_names(self, names: Iterable[Hashable]) -> None:
+        self.rows = collections.OrderedDict(zip(names, itertools.count(), strict=False))
 
     def count(self, name: Hashable, now: float, event: FloatArray) -> None:
         """Count an event. Only a record makes an entity known."""
@@ -138,52 +129,45 @@ class Entities(Stateful):
         if event[RECORDS]:
             if row is None:
                 row = self._new_row()
-                self.sums[row], self.times[row] = 0.0, now
+                self.table[row], self.table[row, :SUMS] = 0.0, now
             self.rows[name] = row
             self.rows.move_to_end(name)
         if row is not None:
-            count_event(self.sums, self.times, row, now, self.windows, event)
+            count_event(self.table, row, now, self.windows, event)
 
     def _new_row(self) -> int:
         n = len(self.rows)
         if n >= self.limit:
             return self.rows.popitem(last=False)[1]
-        if n == len(self.sums):
-            room = min(n + n // 2 + 8, self.limit)
-            self.times, self.sums = longer(self.times, room), longer(self.sums, room)
+        if n == len(self.table):
+            self.table = longer(self.table, min(n + n // 2 + 8, self.limit))
         return n
 
     def get_state(self) -> State:
-        rows = list(self.rows.values())
-        return {"names": list(self.rows), "sums": self.sums[rows], "times": self.times[rows]}
+        return {"names": list(self.rows), "table": self.table[list(self.rows.values())]}
 
     def set_state(self, state: typing.Any) -> None:
-        shape = self.sums.shape[1:]
-        names, sums, times = read_fields(state, self.FIELDS).values()
-        self.rows = collections.OrderedDict(zip(names, itertools.count()))
-        if not len(names) == len(self.rows) == len(sums) <= self.limit or sums.shape[1:] != shape:
+        names, table = read_fields(state, self.FIELDS).values()
+        self._set_names(names)
+        shape = len(self.rows), self.table.shape[1]
+        if len(names) != len(self.rows) or table.shape != shape or len(names) > self.limit:
             raise damage("its entities do not fit together")
-        if (sums[..., [RECORDS, LABELS, POSITIVES, *range(FIRST_NUMBER, shape[1], 2)]] < 0).any():
-            raise damage("it has counts below 0")
-        self.sums, self.times = sums, times
+        self.table = table
 
     def merge(self, other: State) -> None:
         """Add the entities of another part of the stream. Sums of those that both know add."""
-        names, sums, times = self.get_state().values()
-        index = {name: i for i, name in enumerate(dict.fromkeys((*names, *other["names"])))}
-        both = np.zeros((len(index), *sums.shape[1:]))
-        latest = np.full((len(index), 2), -MAX_NORM)
-        parts = ((names, sums, times), tuple(other.values()))
-        for names, _, times in parts:
+        own = self.get_state()
+        index = {name: i for i, name in enumerate(dict.fromkeys(own["names"] + other["names"]))}
+        both = np.zeros((len(index), self.table.shape[1]))
+        both[:, :SUMS] = -MAX_NORM
+        for names, table in (own.values(), other.values()):
             rows = [index[name] for name in names]
-            latest[rows] = np.maximum(latest[rows], times)
-        for names, sums, times in parts:
-            rows = [index[name] for name in names]
-            both[rows] += sums * _weights(latest[rows, CHANGED] - times[:, CHANGED], self.windows)
-        kept = np.argsort(latest[:, LAST], kind="stable")[-self.limit :]
-        names = list(index)
-        self.rows = collections.OrderedDict((names[i], row) for row, i in enumerate(kept.tolist()))
-        self.sums, self.times = both[kept], latest[kept]
+            times = np.maximum(both[rows, :SUMS], table[:, :SUMS])
+            parts = [_faded(part, times[:, CHANGED], self.windows) for part in (both[rows], table)]
+            both[rows] = np.hstack((times, sum(parts)))
+        kept = np.argsort(both[:, LAST], kind="stable")[-self.limit :]
+        self._set_names(np.fromiter(index, object)[kept].tolist())
+        self.table = both[kept]
 
 
 class SeenRecord(dict[Name, typing.Any]):
@@ -194,7 +178,8 @@ class SeenRecord(dict[Name, typing.Any]):
     """
 
 
-class Histories(base.MiniBatchSupervisedTransformer):
+# Pipelines treat a supervised transformer as one only if it is a Transformer as well.
+class Histories(base.SupervisedTransformer, base.Transformer):
     """Add to each record what its card, its terminal or another entity has done before.
 
     That this is the card's fourth payment within an hour, five times as large as its others, or at
@@ -283,25 +268,18 @@ class Histories(base.MiniBatchSupervisedTransformer):
             if not is_sequence or not (value or name == "of"):
                 raise ValueError(
                     f"{name} is {short_repr(value)}: it must be a tuple of different names, such "
-                    f"as {('1d', '7d') if name == 'windows' else ('amount',)}"
+                    f"as {('7d',) if name == 'windows' else ('card',)}"
                 )
         check_count("max_entities", max_entities)
         self.by, self.of, self.time = by, of, time
         self.windows, self.max_entities = windows, max_entities
         seconds = np.array([_seconds(window) for window in windows])
-        n_sums = FIRST_NUMBER + 2 * len(of)
-        self._entities = [Entities(seconds, n_sums, max_entities) for _ in by]
-        self._overall: FloatArray = np.zeros(n_sums)
-        # The time of the latest record, at first before all times.
+        width = NUMBERS + 2 * len(of)
+        self._entities = [Entities(seconds, SUMS + width * len(windows), max_entities) for _ in by]
+        self._total: FloatArray = np.zeros(width)
+        # The time of the latest record; at first, before all times.
         self._clock = -MAX_NORM
-        self._labels = [
-            f"{key} {what}"
-            for key in by
-            for what in (
-                "days since",
-                *(f"{what} {window}" for window in windows for what in _contents(of)),
-            )
-        ]
+        self._labels = [f"{key} {what}" for key in by for what in _contents(of, windows)]
         self._lock = new_lock()
 
     def transform_one(self, x: Record) -> dict[Name, typing.Any]:
@@ -316,7 +294,7 @@ class Histories(base.MiniBatchSupervisedTransformer):
         if type(x) is SeenRecord:
             return x
         with self._lock:
-            return self._described(x, *self._read(x))
+            return dict(x) | self._describe(*self._read(x))
 
     def see_one(self, x: Record) -> SeenRecord:
         """Return a record with its histories so far, and count it. Its label may come later.
@@ -324,20 +302,19 @@ class Histories(base.MiniBatchSupervisedTransformer):
         Parameters
         ----------
         x
-            A record. One that was seen already is returned as it is.
+            A record. One that was seen already is returned as it is, and not counted again.
 
         """
         if type(x) is SeenRecord:
             return x
         with self._lock:
             read = self._read(x)
-            seen = SeenRecord(self._described(x, *read))
+            seen = SeenRecord(x)
+            seen.update(self._describe(*read))
             self._count(*read)
         return seen
 
-    def learn_one(  # type: ignore[override]
-        self, x: Record, y: base.typing.ClfTarget
-    ) -> None:
+    def learn_one(self, x: Record, y: base.typing.ClfTarget) -> None:  # type: ignore[override]
         """Count the label of a record, and the record as well unless it was seen before.
 
         Parameters
@@ -356,42 +333,8 @@ class Histories(base.MiniBatchSupervisedTransformer):
             event[LABELS], event[POSITIVES] = 1.0, positive
             self._count(names, now, event)
 
-    def transform_many(self, X: IntoDataFrame) -> IntoDataFrame:  # type: ignore[override]
-        """Return a data frame with the histories of each row, as `transform_one` does.
-
-        Rows know nothing of each other, because they have not been learned yet. So let frames be
-        short, or go through records.
-
-        Parameters
-        ----------
-        X
-            A data frame of records.
-
-        """
-        frame = dataframe.into_frame(X)
-        rows = [self.transform_one(record) for record in to_records(frame)]
-        columns = {name: frame.get_column(name) for name in frame.columns}
-        columns |= {label: [row[label] for row in rows] for label in self._labels}
-        return dataframe.to_native_frame(columns, like=frame)
-
-    def learn_many(self, X: IntoDataFrame, y: IntoSeries) -> None:  # type: ignore[override]
-        """Count each row of `X` and its label in turn, as `learn_one` does.
-
-        Parameters
-        ----------
-        X
-            A data frame of records.
-        y
-            A series of labels.
-
-        """
-        frame = dataframe.into_frame(X)
-        labels, _ = read_labels(y, len(frame))
-        for record, positive in zip(to_records(frame), labels.tolist(), strict=True):
-            self.learn_one(record, positive)
-
     def _read(self, x: Record) -> tuple[list[Hashable], float, FloatArray]:
-        """Return the names of the entities of a record (or None), its time, and what it adds."""
+        """Return the entities of a record (None if unknown), its time, and what it adds."""
         if not isinstance(x, Mapping):
             raise record_type_error(x)
         now, event = parse_seconds(self.time, x.get(self.time)), [1.0, 0.0, 0.0]
@@ -401,46 +344,44 @@ class Histories(base.MiniBatchSupervisedTransformer):
         names = [_entity(name, x.get(name)) for name in self.by]
         return names, now if now == now else self._clock, np.array(event)
 
-    def _described(
-        self, x: Record, names: list[Hashable], now: float, event: FloatArray
+    def _describe(
+        self, names: list[Hashable], now: float, event: FloatArray
     ) -> dict[Name, typing.Any]:
+        """Return the features of the entities of a record."""
         features: list[float] = []
         for entities, name in zip(self._entities, names, strict=True):
+            row = entities.rows.get(name, -1)
             features += describe_entity(
-                entities.sums, entities.times, entities.rows.get(name, -1), now, entities.windows,
-                event, self._overall,
-            )  # fmt: skip
-        described = dict(x)
-        described.update(zip(self._labels, features, strict=True))
-        return described
+                entities.table, row, now, entities.windows, event, self._total
+            )
+        return dict(zip(self._labels, features, strict=True))
 
     def _count(self, names: list[Hashable], now: float, event: FloatArray) -> None:
-        self._overall += event
+        self._total += event
         for entities, name in zip(self._entities, names, strict=True):
             if name is not None:
                 entities.count(name, now, event)
         if event[RECORDS]:
             self._clock = now
 
-    def __iadd__(self, other: Histories) -> typing.Self:
+    def __iadd__(self, other: typing.Self) -> typing.Self:  # type: ignore[misc, override]
         """Add the histories of another part of the stream, which stays as it is."""
-        if type(other) is not type(self):
-            return NotImplemented
-        if other is self or other._get_params() != self._get_params():
+        if type(other) is not type(self) or other is self:
+            raise ValueError(f"Histories can be added to other Histories, not to {other!r}")
+        if other._get_params() != self._get_params():
             raise ValueError(
-                "only other Histories with the same parameters can be added: join features with a "
-                "pipeline instead"
+                f"cannot merge histories with different parameters: {self!r} and {other!r}"
             )
         state = other.__getstate__()
         with self._lock:
             for entities, theirs in zip(self._entities, state["entities"], strict=True):
                 entities.merge(theirs)
-            self._overall += state["overall"]
+            self._total += state["total"]
             self._clock = max(self._clock, state["clock"])
         return self
 
     def __add__(self, other: typing.Any) -> typing.Any:
-        """Return histories of both parts of a stream, or river's union with another transformer."""
+        """Return the histories of both parts of a stream; with other transformers, their union."""
         if type(other) is not type(self):
             return super().__add__(other)
         return copy.deepcopy(self).__iadd__(other)
@@ -450,25 +391,22 @@ class Histories(base.MiniBatchSupervisedTransformer):
             return {
                 "parameters": self._get_params(),
                 "entities": [entities.get_state() for entities in self._entities],
-                "overall": self._overall.copy(),
+                "total": self._total.copy(),
                 "clock": self._clock,
             }
 
     def __setstate__(self, state: State) -> None:
         fields: State = {
-            "parameters": dict, "entities": [Stateful], "overall": (float, "s"), "clock": float,
+            "parameters": dict, "entities": [Stateful], "total": (float, "s"), "clock": float
         }  # fmt: skip
         read = read_fields(state, dict.fromkeys(fields, typing.Any))
         try:
             type(self).__init__(self, **read["parameters"])
         except TypeError:
             raise damage("the parameters are not those of the class") from None
-        overall = self._overall
+        fields["total"] = float, len(self._total)
         read = read_fields(state, fields, {"entities": self._entities})
-        self._overall, self._clock = read["overall"], read["clock"]
-        counts = [RECORDS, LABELS, POSITIVES, *range(FIRST_NUMBER, len(overall), 2)]
-        if self._overall.shape != overall.shape or (self._overall[counts] < 0.0).any():
-            raise damage("overall has counts below 0, or too few")
+        self._total, self._clock = read["total"], read["clock"]
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
@@ -476,9 +414,14 @@ class Histories(base.MiniBatchSupervisedTransformer):
         yield {"by": ("empty_server_form_handler",), "time": "when", "max_entities": 2}
 
 
-def _contents(of: Sequence[Name]) -> list[str]:
-    """Return what is told of each window."""
-    return ["count", *(f"{name} {what}" for name in of for what in ("mean", "ratio")), "share"]
+def _contents(of: Sequence[Name], windows: Sequence[str]) -> Iterator[str]:
+    """Yield what is told of each entity."""
+    yield "days since"
+    for window in windows:
+        yield f"count {window}"
+        for name, what in itertools.product(of, ("mean", "ratio")):
+            yield f"{name} {what} {window}"
+        yield f"share {window}"
 
 
 def _seconds(window: typing.Any) -> float:

@@ -123,6 +123,9 @@ def parse_value(name: Name, value: typing.Any) -> Value:
         return UNKNOWN
     if isinstance(value, str):
         return parse_text(value)
+    if type(value) is int or type(value) is float and value == value:
+        # Most values, in a quarter of the time.
+        return _parse_number(name, value)
     if isinstance(value, bytes):
         return Value(math.nan, bytes(value))
     if isinstance(value, datetime.timedelta):
@@ -272,10 +275,10 @@ def parse_seconds(name: Name, value: typing.Any) -> float:
     [86400.0, 86400.0, 86400.0, 86400.0, nan]
 
     """
-    time = value
+    time = value.strip() if isinstance(value, str) else value
     try:
-        if isinstance(time, str) and _TIME.fullmatch(time.strip()):
-            time = _from_iso(time.strip())
+        if isinstance(time, str) and _TIME.fullmatch(time):
+            time = _from_iso(time)
         if isinstance(time, _TIMES) and not is_unknown(time):
             if isinstance(time, np.datetime64):
                 return float((time - np.datetime64(0, "s")) / _NUMPY_SECOND)
@@ -290,8 +293,8 @@ def parse_seconds(name: Name, value: typing.Any) -> float:
         # Containers, and numbers that are too large; or a string such as 2024-02-30.
         pass
     raise ValueError(
-        f"feature {short_repr(name)} is {short_repr(value)}: a time must be a datetime, a string in "
-        "ISO 8601 such as '2024-02-29 18:30', or a number of seconds; leave it out if it is unknown"
+        f"feature {short_repr(name)} is {short_repr(value)}: a time must be a datetime, a string "
+        "like '2024-02-29 18:30', or a number of seconds; leave it out if it is unknown"
     )
 
 
