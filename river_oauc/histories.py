@@ -78,20 +78,13 @@ def count_event(
     table: FloatArray, row: int, now: float, windows: FloatArray, event: FloatArray
 ) -> None:
     """Add an event to the sums of an entity. A time before that of its last event is that time."""
-    now = max(now, float(table[row, CHANGED]))
-    table[row, SUMS:] = _faded(table[row], now, windows) + np.tile(event, len(windows))
+    changed, sums = float(table[row, CHANGED]), table[row, SUMS:].reshape(len(windows), -1)
+    now = max(now, changed)
+    sums *= np.exp((changed - now) / windows)[:, np.newaxis]
+    sums += event
     table[row, CHANGED] = now
     if event[RECORDS]:
         table[row, LAST] = now
-
-
-def _faded(entities: FloatArray, now: typing.Any, windows: FloatArray) -> FloatArray:
-    """Return what is left of the sums of some entities."""
-    kept = np.exp((entities[..., CHANGED] - now)[..., np.newaxis] / windows)
-    faded: FloatArray = entities[..., SUMS:] * kept.repeat(
-        (entities.shape[-1] - SUMS) // len(windows), axis=-1
-    )
-    return faded
 
 
 class Entities(Stateful):
@@ -101,8 +94,8 @@ class Entities(Stateful):
     ----------
     windows
         The windows in seconds.
-    n_columns
-        The number of columns of the table.
+    width
+        The length of an event.
     limit
         The largest number of entities. Beyond it, the one that was seen least recently goes.
 
@@ -115,9 +108,9 @@ class Entities(Stateful):
 
     FIELDS: typing.ClassVar[dict[str, typing.Any]] = {"names": list, "table": (float, "n", "c")}
 
-    def __init__(self, windows: FloatArray, n_columns: int, limit: int) -> None:
-        self.windows, self.limit = windows, limit
-        self.table: FloatArray = np.zeros((0, n_columns))
+    def __init__(self, windows: FloatArray, width: int, limit: int) -> None:
+        self.windows, self.width, self.limit = windows, width, limit
+        self.table: FloatArray = np.zeros((0, SUMS + len(windows) * width))
         self._set_names(())
 
     def _set_names(self, names: Iterable[Hashable]) -> None:
@@ -156,17 +149,18 @@ class Entities(Stateful):
 
     def merge(self, other: State) -> None:
         """Add the entities of another part of the stream. Sums of those that both know add."""
-        own = self.get_state()
-        index = {name: i for i, name in enumerate(dict.fromkeys(own["names"] + other["names"]))}
-        both = np.zeros((len(index), self.table.shape[1]))
-        both[:, :SUMS] = -MAX_NORM
-        for names, table in (own.values(), other.values()):
-            rows = [index[name] for name in names]
-            times = np.maximum(both[rows, :SUMS], table[:, :SUMS])
-            parts = [_faded(part, times[:, CHANGED], self.windows) for part in (both[rows], table)]
-            both[rows] = np.hstack((times, sum(parts)))
+        own, nothing = self.get_state(), np.zeros(self.width)
+        names, theirs = list(dict.fromkeys(own["names"] + other["names"])), other["table"]
+        index, both = dict(zip(names, itertools.count())), longer(own["table"], len(names))
+        both[len(own["names"]) :, :SUMS] = -MAX_NORM
+        for i, row in enumerate(index[name] for name in other["names"]):
+            now, last = np.maximum(both[row, :SUMS], theirs[i, :SUMS])
+            count_event(both, row, now, self.windows, nothing)
+            count_event(theirs, i, now, self.windows, nothing)
+            both[row, LAST] = last
+            both[row, SUMS:] += theirs[i, SUMS:]
         kept = np.argsort(both[:, LAST], kind="stable")[-self.limit :]
-        self._set_names(np.fromiter(index, object)[kept].tolist())
+        self._set_names(names[row] for row in kept.tolist())
         self.table = both[kept]
 
 
@@ -275,7 +269,7 @@ class Histories(base.SupervisedTransformer, base.Transformer):
         self.windows, self.max_entities = windows, max_entities
         seconds = np.array([_seconds(window) for window in windows])
         width = NUMBERS + 2 * len(of)
-        self._entities = [Entities(seconds, SUMS + width * len(windows), max_entities) for _ in by]
+        self._entities = [Entities(seconds, width, max_entities) for _ in by]
         self._total: FloatArray = np.zeros(width)
         # The time of the latest record; at first, before all times.
         self._clock = -MAX_NORM
