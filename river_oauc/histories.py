@@ -265,8 +265,9 @@ class Histories(base.SupervisedTransformer, base.Transformer):
                     f"as {('7d',) if name == 'windows' else ('card',)}"
                 )
         check_count("max_entities", max_entities)
-        self.by, self.of, self.time = by, of, time
-        self.windows, self.max_entities = windows, max_entities
+        # Not tuples: river clones none that is empty.
+        self.by, self.of, self.windows = list(by), list(of), list(windows)
+        self.time, self.max_entities = time, max_entities
         seconds = np.array([_seconds(window) for window in windows])
         width = NUMBERS + 2 * len(of)
         self._entities = [Entities(seconds, width, max_entities) for _ in by]
@@ -401,6 +402,24 @@ class Histories(base.SupervisedTransformer, base.Transformer):
         fields["total"] = float, len(self._total)
         read = read_fields(state, fields, {"entities": self._entities})
         self._total, self._clock = read["total"], read["clock"]
+
+    def clone(
+        self, new_params: dict[str, typing.Any] | None = None, include_attributes: bool = False
+    ) -> typing.Self:
+        """Return new histories with the same parameters.
+
+        Parameters
+        ----------
+        new_params
+            Parameters to override, by name.
+        include_attributes
+            Whether to copy what entities have done as well.
+
+        """
+        twin: typing.Self = super().clone(new_params)
+        if include_attributes:
+            twin.__setstate__(self.__getstate__() | {"parameters": twin._get_params()})
+        return twin
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:

@@ -5,9 +5,9 @@ cimport numpy as cnp
 
 from river_oauc._compiled.common cimport doubles, read_doubles
 
-from river_oauc import histories as constants
-
 cnp.import_array()
+
+# The constants are those of `histories`, which cannot be imported before this is.
 
 cdef enum:
     CHANGED, LAST, SUMS
@@ -15,12 +15,9 @@ cdef enum:
 cdef enum:
     RECORDS, LABELS, POSITIVES, NUMBERS
 
-cdef double _PRIOR_WEIGHT = constants.PRIOR_WEIGHT
-cdef double _MAX_RATIO = constants.MAX_RATIO
-cdef double _DAY = constants.DAY
-
-if (constants.SUMS, constants.NUMBERS) != (SUMS, NUMBERS):
-    raise ImportError("compiled and numpy histories have different columns")
+cdef double PRIOR_WEIGHT = 1.0
+cdef double MAX_RATIO = 1e3
+cdef double DAY = 86_400.0
 
 
 cdef Py_ssize_t width_of(cnp.ndarray table, Py_ssize_t row, cnp.ndarray windows, cnp.ndarray event) except -1:
@@ -53,7 +50,7 @@ def describe_entity(
     if row >= 0:
         entity += row * (SUMS + n_windows * width)
         since, age = fmax(now - entity[LAST], 0.0), fmax(now - entity[CHANGED], 0.0)
-    features = [fmin(since, longest) / _DAY]
+    features = [fmin(since, longest) / DAY]
     for k in range(n_windows):
         # Nothing is kept of an entity that was never seen, whatever its sums are.
         kept = exp(-age / window[k])
@@ -62,13 +59,13 @@ def describe_entity(
         features.append(kept * own[RECORDS])
         for i in range(NUMBERS, width, 2):
             mean = overall[i + 1] / fmax(overall[i], 1.0)
-            mean = (kept * own[i + 1] + _PRIOR_WEIGHT * mean) / (kept * own[i] + _PRIOR_WEIGHT)
+            mean = (kept * own[i + 1] + PRIOR_WEIGHT * mean) / (kept * own[i] + PRIOR_WEIGHT)
             ratio = 1.0
             if number[i] and mean:
-                ratio = fmin(fmax(number[i + 1] / mean, -_MAX_RATIO), _MAX_RATIO)
+                ratio = fmin(fmax(number[i + 1] / mean, -MAX_RATIO), MAX_RATIO)
             features += (mean, ratio)
         features.append(
-            (kept * own[POSITIVES] + _PRIOR_WEIGHT * share) / (kept * own[LABELS] + _PRIOR_WEIGHT)
+            (kept * own[POSITIVES] + PRIOR_WEIGHT * share) / (kept * own[LABELS] + PRIOR_WEIGHT)
         )
     return features
 
