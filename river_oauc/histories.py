@@ -176,42 +176,44 @@ class SeenRecord(dict[Name, typing.Any]):
 class Histories(base.SupervisedTransformer, base.Transformer):
     """Add to each record what its card, its terminal or another entity has done before.
 
-    That this is the card's fourth payment within an hour, five times as large as its others, or at
-    a terminal with three frauds in a week, is in no record. Put this in front of any binary
-    classifier of river, or of `RecordEncoder`, and name the features that say which entities a
-    record belongs to. Each record gets, for each of them:
+    No record tells that this is the card's fourth payment within an hour, that it is five times as
+    large as the others, or that the terminal had three frauds last week. Put this in front of
+    `AutoOAUC`, of `RecordEncoder` or of any other step, and name the features that say which
+    entities a record belongs to. For each of them, a record gets:
 
     | feature | meaning |
     |---|---|
-    | `card days since` | days since its last record; the longest window, if that or more |
+    | `card days since` | days since its last record, at most the longest window |
     | `card count 7d` | number of records |
-    | `card amount mean 7d` | mean of a number of `of` |
-    | `card amount ratio 7d` | the number of this record, divided by that mean |
-    | `card share 7d` | share of positives, among the labels that have come |
+    | `card amount mean 7d` | mean of a number |
+    | `card amount ratio 7d` | the number in this record, divided by that mean |
+    | `card share 7d` | share of positives among the labels that have come |
 
-    - Windows fade: a record counts 1 when it comes, and e⁻¹ after the length of the window. At a
-      steady rate, `count 7d` is the number of records in seven days. A card that has been quiet
-      for 40 days has a count close to 0: sums fade when they are read.
-    - Means and shares begin as those of all records, which count as one record of the entity. A
-      ratio is 1 while the number or the mean is unknown, and at most 1,000 in size.
-    - The record itself is not in its features. They are the same when it is learned right after it
-      was scored, so nothing leaks from its label.
-    - What a key means decides which entity it is: 7, 7.0 and `"7"` are one. A record without a key
-      has the features of an entity that has never been seen, and counts for nobody.
-    - A time is a date, a datetime, a string in ISO 8601 or a number of seconds; without a zone, in
-      UTC. A record without a time has that of the record before. If clocks go backwards, a time
-      before the entity's last event is taken as that time.
+    - Windows fade: an event counts e^(-age / window). At a steady rate, `count 7d` is the number of
+      records in seven days. It is as of the time of the record, so a card that has been quiet for
+      40 days has a count close to 0.
+    - Means and shares begin with one record and one label of the average of all entities. A ratio
+      is 1 while it is unknown, and within ±1,000. So every record gets all features.
+    - The record itself is not in its features, nor is its label, so nothing leaks.
+    - A key decides by its meaning: 7, 7.0 and `"7"` are one entity. A record whose key is unknown
+      gets the features of a new entity, and counts for none.
+    - A time is a date, a datetime, a string in ISO 8601 or a number of seconds; without a time zone
+      it is in UTC. If it is unknown, it is that of the record before. A time before the entity's
+      last event is taken as that of this event.
+    - What has no meaning as a key, a number or a time is refused with a `ValueError` that names the
+      feature.
 
-    **Labels that come late**: a record counts when it is seen, and its label when that comes. With
-    prompt labels there is nothing to do. Otherwise call `see_one` when a record is scored. Score
-    what it returns, and later learn the same with its label, which then counts in the windows as of
-    the latest record seen. So a label that comes after seven days is in `share 1d` for about a day,
-    and a model sees in learning what it saw in scoring.
+    **Labels that come late.** A record counts when it is seen, and its label when that comes: it
+    is in the windows as of the latest record seen. With prompt labels, pipelines do that by
+    themselves. With late ones, call `see_one` when a record is scored; score what it returns, and
+    learn the same when its label has come. So a model learns what it had when it scored.
 
-    A record takes about 2 µs per entity compiled, and 20 µs without. Memory is 8 bytes times 3 + 2
-    · `len(of)` per entity and window, and about 150 bytes per entity for its name and times. `a +=
-    b` adds the histories of another part of the stream. Parts that are divided by entity give what
-    one pass would.
+    A record takes about 4 µs per entity, and 20 µs without compiled code. An entity takes 16 bytes,
+    24 + 16 `len(of)` for each window, and about 300 for its name.
+
+    `a += b` and `a + b` add what another part of the stream has seen. There is no `learn_many`:
+    river's pipelines transform all rows of a data frame before they learn the first, so that rows
+    would know nothing of each other.
 
     Parameters
     ----------
@@ -219,30 +221,33 @@ class Histories(base.SupervisedTransformer, base.Transformer):
         The names of the features that say which entities a record belongs to, such as
         `("card", "terminal")`.
     of
-        The names of the numbers whose means matter, such as `("amount",)`.
+        The names of the numbers to compare with their means, such as `("amount",)`.
     time
         The name of the feature that is the time.
     windows
-        The lengths of the windows: a number and `s`, `m`, `h`, `d` or `w`.
+        The lengths of the windows: numbers with `s`, `m`, `h`, `d` or `w`.
     max_entities
         The largest number of entities to remember for each key. When there would be more, the one
         that was seen least recently is forgotten.
 
     Examples
     --------
-    >>> from river_oauc import AutoOAUC
     >>> from river_oauc.preprocessing import Histories
 
     >>> histories = Histories(by=("card",), of=("amount",), time="when", windows=("1d",))
     >>> for hour, amount, fraud in [(9, 20, False), (10, 30, False), (11, 25, True)]:
     ...     when = f"2024-02-29 {hour:02}:00"
     ...     histories.learn_one({"card": 7, "when": when, "amount": amount}, fraud)
-    >>> histories.transform_one({"card": "7", "when": "2024-02-29 11:36", "amount": 100})
+    >>> x = histories.transform_one({"card": 7, "when": "2024-02-29 12:00", "amount": 100})
+    >>> {name: round(value, 2) for name, value in x.items() if name.startswith("card ")}
+    {'card days since': 0.04, 'card count 1d': 2.76, 'card amount mean 1d': 25.05,
+     'card amount ratio 1d': 3.99, 'card share 1d': 0.35}
 
     With late labels, a record is seen when it is scored, and learned when its label has come:
 
-    >>> model = histories | AutoOAUC(seed=42)
-    >>> seen = histories.see_one({"card": 7, "when": "2024-03-01 08:00", "amount": 90})
+    >>> from river_oauc import AutoOAUC
+    >>> model = Histories(by=("card",), of=("amount",), time="when") | AutoOAUC(seed=42)
+    >>> seen = model["Histories"].see_one({"card": 7, "when": "2024-03-01 08:00", "amount": 90})
     >>> score = model.score_one(seen)
     >>> model.learn_one(seen, True)
 
