@@ -22,8 +22,6 @@ from river_oauc.records.labels import parse_label
 from river_oauc.records.parse import Name, Record, parse_seconds, parse_value, record_type_error
 from river_oauc.state import FloatArray, State, Stateful, damage, read_fields
 
-__all__ = ["Histories", "SeenRecord"]
-
 # Every entity is taken to have begun with this many records and labels of the average.
 PRIOR_WEIGHT = 1.0
 
