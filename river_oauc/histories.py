@@ -75,10 +75,14 @@ def describe_entity(
 def count_event(
     table: FloatArray, row: int, now: float, windows: FloatArray, event: FloatArray
 ) -> None:
-    """Add an event to the sums of an entity. A time before that of its last event is that time."""
+    """Add an event to the sums of an entity.
+
+    A time before that of its last event is that time, unless no window goes back so far.
+    """
     changed, sums = float(table[row, CHANGED]), table[row, SUMS:].reshape(len(windows), -1)
-    now = max(now, changed)
-    sums *= np.exp((changed - now) / windows)[:, np.newaxis]
+    if now > changed - float(windows.max()):
+        now = max(now, changed)
+    sums *= np.exp(min(changed - now, 0.0) / windows)[:, np.newaxis]
     sums += event
     table[row, CHANGED] = now
     if event[RECORDS]:
@@ -175,9 +179,9 @@ class Histories(base.SupervisedTransformer, base.Transformer):
     """Add to each record what its card, its terminal or another entity has done before.
 
     No record tells that this is the card's fourth payment within an hour, that it is five times as
-    large as the others, or that the terminal had three frauds last week. Put this in front of
-    `AutoOAUC`, of `RecordEncoder` or of any other step, and name the features that say which
-    entities a record belongs to. For each of them, a record gets:
+    large as the others, or that the terminal had three frauds last week. Make this the first step
+    of a pipeline, in front of `AutoOAUC` or `RecordEncoder` for instance, and name the features
+    that say which entities a record belongs to. For each of them, a record gets:
 
     | feature | meaning |
     |---|---|
@@ -197,7 +201,8 @@ class Histories(base.SupervisedTransformer, base.Transformer):
       gets the features of a new entity, and counts for none.
     - A time is a date, a datetime, a string in ISO 8601 or a number of seconds; without a time zone
       it is in UTC. If it is unknown, it is that of the record before. A time before the entity's
-      last event is taken as that of this event.
+      last event is taken as that of this event. If it is earlier by the longest window or more, the
+      clock was wrong, and time goes on from there.
     - What has no meaning as a key, a number or a time is refused with a `ValueError` that names the
       feature.
 
@@ -364,12 +369,9 @@ class Histories(base.SupervisedTransformer, base.Transformer):
 
     def __iadd__(self, other: typing.Self) -> typing.Self:  # type: ignore[misc, override]
         """Add the histories of another part of the stream, which stays as it is."""
-        if type(other) is not type(self) or other is self:
-            raise ValueError(f"Histories can be added to other Histories, not to {other!r}")
-        if other._get_params() != self._get_params():
-            raise ValueError(
-                f"cannot merge histories with different parameters: {self!r} and {other!r}"
-            )
+        is_other = type(other) is type(self) and other is not self
+        if not is_other or other._get_params() != self._get_params():
+            raise ValueError(f"cannot add {other!r}: only other Histories with the same parameters")
         state = other.__getstate__()
         with self._lock:
             for entities, theirs in zip(self._entities, state["entities"], strict=True):

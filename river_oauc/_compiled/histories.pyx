@@ -78,13 +78,16 @@ def count_event(
     cdef double* entity = doubles(table, table.size)
     cdef const double* window = read_doubles(windows, n_windows)
     cdef const double* added = read_doubles(event, width)
-    cdef double kept
+    cdef double longest = 0.0, kept
     if row < 0:
         raise ValueError("there is no such row")
     entity += row * (SUMS + n_windows * width)
-    now = fmax(now, entity[CHANGED])
     for k in range(n_windows):
-        kept = exp((entity[CHANGED] - now) / window[k])
+        longest = fmax(longest, window[k])
+    if now > entity[CHANGED] - longest:
+        now = fmax(now, entity[CHANGED])
+    for k in range(n_windows):
+        kept = exp(fmin(entity[CHANGED] - now, 0.0) / window[k])
         for i in range(SUMS + k * width, SUMS + (k + 1) * width):
             entity[i] = kept * entity[i] + added[i - SUMS - k * width]
     entity[CHANGED] = now
