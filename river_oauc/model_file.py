@@ -54,6 +54,7 @@ _MADE_FROM_STATE = {
     "river_oauc": " ".join(river_oauc.__all__),
     "river_oauc.decisions": "AlertBudget FalsePositiveRate MinimumCost ScoreWindow",
     "river_oauc.feedback": "AlertFeedback",
+    "river_oauc.histories": "Histories",
     "river_oauc.monitor": "Monitor",
     "river_oauc.preprocessing": "RecordEncoder",
     "river_oauc.rankers.stack": "Stack",
@@ -104,7 +105,7 @@ def save(model: typing.Any, path: Path, notes: dict[str, typing.Any] | None = No
     ----------
     model
         A classifier of this package, also within its wrappers for decisions and feedback, a
-        `RecordEncoder`, a `Monitor`, or a pipeline of river with these and with
+        `RecordEncoder`, `Histories`, a `Monitor`, or a pipeline of river with these and with
         `preprocessing.StandardScaler`, `MinMaxScaler`, `MaxAbsScaler` and `Normalizer`.
     path
         The file to write.

@@ -1,4 +1,4 @@
-"""RecordEncoder: raw records as numbers, for any model of river."""
+"""Transformers for any model of river: raw records as numbers, and what entities have done."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from river import base
 
+from river_oauc.histories import Histories, SeenRecord
 from river_oauc.locks import new_lock
 from river_oauc.parameters import check_count
 from river_oauc.records.columns import KIND_NAMES
@@ -16,7 +17,7 @@ from river_oauc.records.labels import parse_label, parse_weight
 from river_oauc.records.parse import Name, Record, TimePart, parse_value
 from river_oauc.state import State, read_fields
 
-__all__ = ["RecordEncoder"]
+__all__ = ["Histories", "RecordEncoder", "SeenRecord"]
 
 
 # Pipelines treat a supervised transformer as one only if it is a Transformer as well.

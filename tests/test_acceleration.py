@@ -17,6 +17,7 @@ from record_reference import stream
 
 import river_oauc
 from river_oauc.acceleration import in_numpy
+from river_oauc.preprocessing import Histories
 
 pytestmark = pytest.mark.skipif(not river_oauc.compiled, reason="there is no compiled code")
 each_function = pytest.mark.parametrize("name", in_numpy)
@@ -70,6 +71,9 @@ def calls() -> dict[str, list[Call]]:
             for x, y, w in stream(400):
                 model.predict_proba_one(x)
                 model.learn_one(x, y, w)
+        histories = Histories(by=("terminal", "country"), of=("amount", "rain"), time="when")
+        for x, y, _ in stream(400):
+            histories.learn_one(histories.see_one(x), y)
     return kept
 
 

@@ -35,7 +35,7 @@ from river_oauc.decisions import AlertBudget, FalsePositiveRate, MinimumCost
 from river_oauc.feedback import AlertFeedback
 from river_oauc.model_file import from_bytes, to_bytes
 from river_oauc.monitor import Monitor
-from river_oauc.preprocessing import RecordEncoder
+from river_oauc.preprocessing import Histories, RecordEncoder
 
 MAGIC = b"river-oauc model\n"
 
@@ -82,6 +82,7 @@ def predict_and_learn(model: Any, n: int) -> None:
         model.learn_one(x, y)
 
 
+HISTORIES = Histories(by=("terminal", 7), of=("amount",), time="when", max_entities=9)
 OTHERS: list[tuple[Any, Callable[[Any, int], None]]] = [
     (AlertBudget(SparseOAUCM(), rate=0.1, window_size=50, seed=1), predict_and_learn),
     (FalsePositiveRate(OAUCM(), rate=0.1, seed=1), predict_and_learn),
@@ -91,6 +92,8 @@ OTHERS: list[tuple[Any, Callable[[Any, int], None]]] = [
     (Monitor(window_size=20), watch),
     (RecordEncoder(max_categories=50), encode),
     (RecordEncoder() | preprocessing.StandardScaler() | OAUCM(), encode),
+    (HISTORIES, encode),
+    (HISTORIES.clone() | AutoOAUC(("linear", "sparse"), seed=1), encode),
     (preprocessing.StandardScaler(with_std=False) | OAUCM(), predict_and_learn),
     (preprocessing.MinMaxScaler() | OAUCM(), predict_and_learn),
     (preprocessing.MaxAbsScaler() | OAUCM(), predict_and_learn),
