@@ -133,17 +133,19 @@ def score_rows(
     cdef double* scores = <double*>cnp.PyArray_DATA(array)
     cdef float known
     cdef int depth
+    for node in range(n_splits):
+        if not 0 <= first_feature[node] < p:
+            raise ValueError(f"there is no feature {first_feature[node]}")
     for i in range(n):
         value, feature, threshold = first_value, first_feature, first_threshold
         left = <const unsigned char*>first_left
         for t in range(n_trees):
             node = 0
             for depth in range(DEPTH):
-                if not 0 <= feature[node] < p:
-                    raise ValueError(f"there is no feature {feature[node]}")
                 known = x[feature[node]]
+                # Without branches, which are hard to predict.
                 node = 2 * node + 1 + (
-                    known > threshold[node] or (known != known and not left[node])
+                    (known > threshold[node]) | ((known != known) & (left[node] ^ 1))
                 )
             scores[i] += value[node]
             value += N_NODES

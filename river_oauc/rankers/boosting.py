@@ -20,6 +20,7 @@ from river_oauc.rankers.trees import (
     MISSING,
     N_EDGES,
     CodeArray,
+    TreeArrays,
     Trees,
     choose_edges,
     digitize,
@@ -34,16 +35,16 @@ from river_oauc.state import FloatArray, IntArray, SingleArray, Stateful, damage
 RATE, FADE, MAX_TREES = 0.15, 0.0125, 150
 
 # The wait for the next tree is a hundredth of the stream so far, and at most `LONGEST_WAIT`.
-LONGEST_WAIT, TREES_PER_GROWTH = 35, 100
+LONGEST_WAIT, TREES_PER_GROWTH = 28, 100
 
 # The candidates for a tree are at most so many examples of each class, in even steps. It sees about
 # `SAMPLE_SIZE` of them, most of those from which there is most to learn.
-MAX_CANDIDATES, SAMPLE_SIZE = 4_000, 2_000
+MAX_CANDIDATES, SAMPLE_SIZE = 4_000, 1_500
 
 # The bins of each feature are chosen again when the stream has grown by half, and after
 # `LONGEST_BINNING` examples at the latest. A bin has an equal share of the second derivatives, to
 # each of which this part of their mean is added.
-LONGEST_BINNING, BINNING_SAMPLE, BINNING_FLOOR = 4_000, 2_000, 0.3
+LONGEST_BINNING, BINNING_SAMPLE, BINNING_FLOOR = 4_000, 1_000, 0.3
 
 # The share of the features that a tree may use, at random; of a few features it may use all.
 TRIED_SHARE, FEW_FEATURES = 0.7, 10
@@ -164,21 +165,18 @@ class BoostedTrees(Stateful):
         """Add a tree, and let the others fade."""
         wait = max(1, min(self.age // TREES_PER_GROWTH, LONGEST_WAIT))
         self.next_tree = self.age + wait
-        start, buffers = self.rng.random(), self.buffers
-        places = [sample(buffer.n, MAX_CANDIDATES, start) for buffer in buffers]
-        drawn = list(zip(buffers, places, strict=True))
-        g, h = LOSSES[self.loss](
-            [buffer.scores[here] for buffer, here in drawn],
-            [buffer.weights[here] for buffer, here in drawn],
-            self.totals[0] / self.totals[1],
-        )
-        self._choose_bins(places, h, wait)
+        buffers, start = self.buffers, self.rng.random()
+        drawn = [(buffer, candidates(buffer.n, start)) for buffer in buffers]
+        scores = [buffer.scores[here] for buffer, here in drawn]
+        weights = [buffer.weights[here] for buffer, here in drawn]
+        g, h = LOSSES[self.loss](scores, weights, self.totals[0] / self.totals[1])
+        self._choose_bins(drawn, h, wait)
         features = draw_features(self.edges, self.rng)
         seen, probabilities = choose_important(g, h, SAMPLE_SIZE, self.rng.random())
-        n_negative = int(np.searchsorted(seen, len(places[0])))
-        parts = seen[:n_negative], seen[n_negative:] - len(places[0])
+        first = int(np.searchsorted(seen, len(scores[0])))
+        parts = seen[:first], seen[first:] - len(scores[0])
         codes = np.concatenate(
-            [buffer.codes[here[part]] for (buffer, here), part in zip(drawn, parts, strict=True)]
+            [buffer.codes[here][part] for (buffer, here), part in zip(drawn, parts, strict=True)]
         )
         min_gain = min(MIN_GAIN, MIN_TOTAL_GAIN / float(self.totals.min()))
         tree = grow(
@@ -188,16 +186,18 @@ class BoostedTrees(Stateful):
             return
         trees, kept = self.trees, 1.0 - FADE
         tree, oldest = (*tree[:3], RATE * tree[3]), trees.taken(trees.next, trees.next + 1)
+        both = tree, (*oldest[:3], -kept * oldest[3])
+        change = typing.cast(TreeArrays, tuple(map(np.concatenate, zip(*both, strict=True))))
         for buffer in buffers:
-            rows, scores = buffer.rows[: buffer.n], buffer.scores[: buffer.n]
-            if len(oldest[0]):
-                scores -= score_rows(*oldest, rows)
-            scores *= kept
-            scores += score_rows(*tree, rows)
+            stored = buffer.scores[: buffer.n]
+            stored *= kept
+            stored += score_rows(*change, buffer.rows[: buffer.n])
         trees.values *= kept
         trees.add(*tree)
 
-    def _choose_bins(self, places: list[IntArray], h: FloatArray, wait: int) -> None:
+    def _choose_bins(
+        self, drawn: list[tuple[ClassBuffer, slice]], h: FloatArray, wait: int
+    ) -> None:
         """Choose the bins of some features, given the candidates for the next tree."""
         p, first = self.n_features, self.next_column
         last = first + min(p, p * wait / max(1, min(self.age // 2, LONGEST_BINNING)))
@@ -207,9 +207,7 @@ class BoostedTrees(Stateful):
         step = max(1, len(h) // (2 * BINNING_SAMPLE))
         mass = h[::step] + BINNING_FLOOR * h.mean()
         for j in columns:
-            values = [
-                buffer.rows[here, j] for buffer, here in zip(self.buffers, places, strict=True)
-            ]
+            values = [buffer.rows[here, j] for buffer, here in drawn]
             self.edges[j] = choose_edges(np.concatenate(values)[::step], mass)
             for buffer in self.buffers:
                 column_rows = buffer.rows[:, j : j + 1].copy()
@@ -298,28 +296,18 @@ class TreeRanker(Ranker):
         self.recent_scores.merge(other.recent_scores)
 
 
-def sample(n: int, size: int, start: float) -> IntArray:
-    """Return positions of at most `size` of n examples, in even steps.
-
-    Parameters
-    ----------
-    n
-        The number of examples.
-    size
-        The largest number of positions.
-    start
-        Where to start in the first step, from 0 to 1.
+def candidates(n: int, start: float) -> slice:
+    """Return which of n stored examples are candidates for a tree, beginning in the first step.
 
     Examples
     --------
-    >>> from river_oauc.rankers.boosting import sample
-    >>> sample(10, 4, 0.5), sample(3, 4, 0.5)
-    (array([1, 3, 6, 8]), array([0, 1, 2]))
+    >>> from river_oauc.rankers.boosting import candidates
+    >>> candidates(10, 0.5), candidates(10_000, 0.5)
+    (slice(0, 10, 1), slice(1, 10000, 3))
 
     """
-    if n <= size:
-        return np.arange(n)
-    return np.minimum(((np.arange(size) + start) * n / size).astype(np.int64), n - 1)
+    step = -(-n // MAX_CANDIDATES)
+    return slice(int(start * step), n, step)
 
 
 def choose_important(
@@ -342,16 +330,14 @@ def choose_important(
     if len(g) <= size:
         return np.arange(len(g)), np.ones(len(g))
     sizes = np.sqrt(g * g + 0.1 * h * h)
-    unit, n_certain = float(sizes.sum()) / size, 0
-    for _ in range(4):
-        is_certain = sizes >= unit
-        n_certain = int(np.count_nonzero(is_certain))
-        if n_certain >= size:
-            break
-        unit = float(sizes[~is_certain].sum()) / (size - n_certain)
+    unit = float(sizes.sum()) / size
+    # Those that are certain to be chosen leave room for others.
+    certain = sizes[sizes >= unit]
+    if len(certain) < size:
+        unit = float(sizes.sum() - certain.sum()) / (size - len(certain))
     probabilities = np.minimum(sizes / unit, 1.0)
-    steps = np.floor(np.cumsum(probabilities) + start)
-    chosen = np.flatnonzero(np.diff(steps, prepend=0.0) >= 1.0)
+    steps = (np.cumsum(probabilities) + start).astype(np.int64)
+    chosen = np.flatnonzero(np.diff(steps, prepend=0))
     return chosen, probabilities[chosen]
 
 
