@@ -6,7 +6,7 @@ import abc
 import inspect
 import time
 import typing
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from river import base
@@ -46,8 +46,8 @@ class Encoder(typing.Protocol):
         that are new; in prediction, it leaves them out.
         """
 
-    def rows(self, frame: Frame) -> Callable[[int, bool], tuple[typing.Any, typing.Any]]:
-        """Return a function that encodes a row of a data frame, given its number."""
+    def rows(self, frame: Frame) -> tuple[Callable[..., typing.Any], Sequence[typing.Any]]:
+        """Return a function that encodes the rows of a data frame, and what it takes for each."""
 
     def rollback(self, added: typing.Any) -> None:
         """Forget what the last `encode` has added, because the ranker has refused the example."""
@@ -149,12 +149,12 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         frame = dataframe.into_frame(X)
         labels, y_name = read_labels(y, len(frame))
         weights = read_weights(w, len(frame))
-        encode_row = self._encoder.rows(frame)
-        for row, (positive, weight) in enumerate(
-            zip(labels.tolist(), weights.tolist(), strict=True)
+        encode, records = self._encoder.rows(frame)
+        for row, (record, positive, weight) in enumerate(
+            zip(records, labels.tolist(), weights.tolist(), strict=True)
         ):
             try:
-                self._learn(encode_row, row, positive, weight)
+                self._learn(encode, record, positive, weight)
             except ValueError as error:
                 raise ValueError(
                     f"{error} (learning has stopped at row {row} of the data frame)"
@@ -162,8 +162,14 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
         self._y_name = y_name
 
     def _learn(
-        self, encode: Callable[..., typing.Any], record: typing.Any, positive: bool, weight: float
+        self,
+        encode: Callable[..., typing.Any],
+        record: typing.Any,
+        positive: bool,
+        weight: float,
+        *served: typing.Any,
     ) -> None:
+        """Learn from a record, given how to encode it, and what else the ranker is to know."""
         with self._lock:
             if self._learning_in is locks.process:
                 raise RuntimeError(
@@ -175,7 +181,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
                 self._learning_in = locks.process
                 example, added = encode(record, weight > 0.0)
                 if weight:
-                    self._ranker.learn(example, positive, weight)
+                    self._ranker.learn(example, positive, weight, *served)
             except BaseException:
                 self._encoder.rollback(added)
                 if not self._ranker_fits():
@@ -202,8 +208,11 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         with self._lock:
-            score: float = self._ranker.score(self._encoder.encode(x)[0])
-            return score
+            return self._score(x)
+
+    def _score(self, x: typing.Any) -> float:
+        score: float = self._ranker.score(self._encoder.encode(x)[0])
+        return score
 
     def predict_proba_one(
         self, x: Record, **kwargs: typing.Any
@@ -217,9 +226,7 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
         """
         with self._lock:
-            ranker = self._ranker
-            score = ranker.score(self._encoder.encode(x)[0])
-            p = probability(ranker.logit(score, self.prior == "empirical"))
+            p = probability(self._ranker.logit(self._score(x), self.prior == "empirical"))
         return {False: 1.0 - p, True: p}
 
     def score_many(self, X: IntoDataFrame) -> IntoSeries:
@@ -269,13 +276,13 @@ class OnlineAUCClassifier(base.MiniBatchClassifier):
 
     def _score_rows(self, frame: Frame, result: Callable[[float], float]) -> FloatArray:
         """Return a result of the score of each row."""
-        encode_row, results, row = self._encoder.rows(frame), np.zeros(len(frame)), 0
+        (encode, records), results, row = self._encoder.rows(frame), np.zeros(len(frame)), 0
         while row < len(frame):
             with self._lock:
                 end = time.monotonic() + _TURN
                 while row < len(frame) and (row % 8 or time.monotonic() < end):
                     try:
-                        example, _ = encode_row(row, False)
+                        example, _ = encode(records[row], False)
                     except ValueError as error:
                         raise ValueError(f"{error} (row {row} of the data frame)") from None
                     results[row] = result(self._ranker.score(example))

@@ -46,7 +46,8 @@ _MADE_FROM_ARGUMENTS = {
     "river_oauc.decisions": "Calibration",
     "river_oauc.kernels": "RBF Linear Polynomial",
     "river_oauc.monitor": "Snapshot",
-    "river_oauc.records.parse": "TimePart",
+    "river_oauc.auto": "Served",
+    "river_oauc.records.parse": "ReadRecord TimePart",
 }
 _MADE_FROM_STATE = {
     "river.preprocessing": "StandardScaler MinMaxScaler MaxAbsScaler Normalizer",

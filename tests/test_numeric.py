@@ -91,12 +91,12 @@ def test_rows_of_frames_are_encoded_like_records(cls: type[Vectorizer], backend:
     rng, vectorizer, twin = random.Random(1), cls(), cls()
     values = [0.0, 1.5, -2.0, math.nan, math.inf, 1e50]
     x = {name: rng.choices(values, [9, 9, 9, 1, 0.3, 0.5], k=100) for name in "abc"}
-    encode_row = vectorizer.rows(dataframe.into_frame(backend.frame(x)))
+    encode_row, rows = vectorizer.rows(dataframe.into_frame(backend.frame(x)))
     for row in range(100):
         outcomes, record = [], {name: x[name][row] for name in x}
         for learning, encode in itertools.product((False, True), (encode_row, twin.encode)):
             try:
-                example, _ = encode(row if encode is encode_row else record, learning)
+                example, _ = encode(rows[row] if encode is encode_row else record, learning)
                 outcomes.append(np.concatenate(example, axis=None).tolist())
             except ValueError as refusal:
                 outcomes.append(str(refusal))

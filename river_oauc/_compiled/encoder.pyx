@@ -19,7 +19,9 @@ from river_oauc._compiled.features cimport (
 )
 
 from river_oauc.records import entries, features
-from river_oauc.records.parse import MAX_EXACT, TimePart, parse_value, record_type_error
+from river_oauc.records.parse import (
+    MAX_EXACT, ReadRecord, TimePart, parse_value, record_type_error,
+)
 
 cnp.import_array()
 
@@ -146,6 +148,20 @@ cdef int read_values(
     return 0
 
 
+cdef dict read_again(
+    Pairs* values, list categories, record, dict given, dict index, bint learning
+):
+    """Take over what has been read of a record, and return the odds that are given, by place."""
+    cdef Py_ssize_t n
+    cdef dict kept = {}
+    for place, (name, number, category) in enumerate(zip(*record[:3])):
+        n = values.n
+        add_value(values, categories, index, learning, NULL, name, number, category)
+        if values.n > n and place in given:
+            kept[n] = given[place]
+    return kept
+
+
 cdef inline bint is_plain_text(object text) noexcept:
     """Return whether a string is surely a category: no number, time, truth value or space."""
     cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
@@ -163,10 +179,16 @@ cdef struct Counts:
     Prior prior
 
 
-cdef int find_odds(const Counts* counts, own, category, double* odds, double* recent) except -1:
-    """Find the log odds of a category of a feature, and the recent ones."""
-    cdef Py_ssize_t row = row_of(own, category)
+cdef int find_odds(
+    const Counts* counts, own, category, given, double* odds, double* recent
+) except -1:
+    """Find the log odds of a category of a feature, and the recent ones, unless they are given."""
+    cdef Py_ssize_t row
     cdef const double* count
+    if given is not None:
+        odds[0], recent[0] = given
+        return 0
+    row = row_of(own, category)
     odds[0] = recent[0] = 0.0
     if row >= counts.n:
         raise ValueError("a category is counted beyond the counts")
@@ -185,7 +207,10 @@ def encode_record(object record, bint learning, encoder):
     index, facts, known, counts, class_weights, places, absent, rows = encoder
     if index is None or facts is None or counts is None or class_weights is None or places is None:
         raise TypeError("a part of the encoder is missing")
-    if type(record) is not dict:
+    cdef dict given = {}
+    if type(record) is ReadRecord:
+        given = {place: (odds, recent) for place, odds, recent in record.odds}
+    elif type(record) is not dict:
         if not isinstance(record, Mapping):
             raise record_type_error(record)
         record = dict(record)
@@ -200,7 +225,10 @@ def encode_record(object record, bint learning, encoder):
     cdef Pairs values
     values.keys, values.values, values.n, values.capacity = NULL, NULL, 0, 0
     try:
-        read_values(&values, categories, record, index, learning)
+        if type(record) is dict:
+            read_values(&values, categories, record, index, learning)
+        else:
+            given = read_again(&values, categories, record, given, index, learning)
         if len(index) > n_features:
             return None
         for i in range(values.n):
@@ -208,9 +236,11 @@ def encode_record(object record, bint learning, encoder):
                 raise ValueError(f"{values.keys[i]} is no feature")
         dense = sparse = None
         if absent is not None:
-            dense = encode_dense(&values, categories, fact, known, &counted, places, absent)
+            dense = encode_dense(&values, categories, given, fact, known, &counted, places, absent)
         if rows is not None:
-            sparse = encode_sparse(&values, categories, learning, fact, known, &counted, rows)
+            sparse = encode_sparse(
+                &values, categories, given, learning, fact, known, &counted, rows
+            )
         return dense, sparse, (*arrays_of(&values), categories) if learning else None
     finally:
         PyMem_Free(values.keys)
@@ -218,7 +248,7 @@ def encode_record(object record, bint learning, encoder):
 
 
 cdef object encode_dense(
-    const Pairs* values, list categories, const cnp.int64_t* facts, list known,
+    const Pairs* values, list categories, dict given, const cnp.int64_t* facts, list known,
     const Counts* counts, cnp.ndarray places, cnp.ndarray absent,
 ):
     cdef Py_ssize_t size = cnp.PyArray_SIZE(absent), i, j, feature
@@ -236,7 +266,7 @@ cdef object encode_dense(
         fact = facts + N_FACTS * feature
         entry[0], entry[1], entry[2], entry[3] = values.values[i], NAN, NAN, 0.0
         if fact[IS_COUNTED] and category is not None and is_category(fact, known[feature]):
-            find_odds(counts, known[feature], category, &entry[1], &entry[2])
+            find_odds(counts, known[feature], category, given.get(i), &entry[1], &entry[2])
         for j in range(N_KINDS if fact[IS_COUNTED] else not isnan(entry[NUMBER])):
             if column[N_KINDS * feature + j] >= size:
                 raise ValueError("a column is beyond the array")
@@ -267,8 +297,8 @@ cdef int add_entry(
 
 
 cdef tuple encode_sparse(
-    const Pairs* values, list categories, bint learning, const cnp.int64_t* facts, list known,
-    const Counts* counts, object index,
+    const Pairs* values, list categories, dict given, bint learning, const cnp.int64_t* facts,
+    list known, const Counts* counts, object index,
 ):
     cdef cnp.ndarray single_rows = index[1]
     cdef list category_rows = index[2], size_rows = index[3]
@@ -317,7 +347,7 @@ cdef tuple encode_sparse(
                 and <Py_ssize_t>len(known[feature]) > _MAX_CATEGORIES_WITHOUT_ODDS
                 and not fact[IS_TIME]
             ):
-                find_odds(counts, known[feature], category, &odds, &recent)
+                find_odds(counts, known[feature], category, given.get(i), &odds, &recent)
                 if odds:
                     row = single[2 * feature + LOG_ODDS]
                     add_entry(&example, index, learning, row, feature, LOG_ODDS, None, odds)

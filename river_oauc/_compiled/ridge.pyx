@@ -102,4 +102,3 @@ def add_vector(
         row[j] = root * deviation
     own_n[0] = total
     own_waiting[0] += 1
-    return own_waiting[0] == _BATCH_SIZE

@@ -88,12 +88,15 @@ class AutoRanker(Ranker):
         The weight of the negatives and of the positives so far.
     drift_detected, n_drifts_detected
         Whether the last example has broken the ranking, and how often that has been so.
+    queue
+        Records whose labels have come and that wait to be learned: pairs of what the classifier
+        knows of them and of their labels and weights.
 
     """
 
     FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
         "n_seen": int, "totals": (float, 2), "n_drifts_detected": int, "drift_detected": bool,
-        "parts": {str: Stateful},
+        "parts": {str: Stateful}, "queue": list,
     }  # fmt: skip
 
     linear: typing.Any = None
@@ -107,6 +110,7 @@ class AutoRanker(Ranker):
         self.n_seen = self.n_drifts_detected = 0
         self.drift_detected = False
         self.totals = np.zeros(2)
+        self.queue: list[typing.Any] = []
         self.names: list[str] = []
         parts: dict[str, typing.Any] = {}
         if "linear" in experts or "kernel" in experts:
@@ -162,7 +166,14 @@ class AutoRanker(Ranker):
                 scores.append(self.boosted.score(row))
         return Dense(scores, z, similar, row)
 
-    def learn(self, example: Example, positive: bool, weight: float) -> None:
+    def learn(
+        self,
+        example: Example,
+        positive: bool,
+        weight: float,
+        served: Sequence[float] | None = None,
+    ) -> None:
+        """Learn from an example; if its label was late, the stack from the scores as served."""
         x, entries = example
         self.n_seen += 1
         self.totals[int(positive)] += weight
@@ -193,12 +204,15 @@ class AutoRanker(Ranker):
                 self.pairs.learn(rows, inputs, entries_score, positive, weight),
                 self.counts.learn(rows, positive, weight),
             )
+        if served is not None:
+            scores = list(served)
         all_scores = np.array([*scores, self.stack.score(scores)])
         self.stack.learn(all_scores[:-1], positive, weight)
         self.drift_detected = False
         if negatives and positives:
-            is_rarer = positive == (positives <= negatives)
-            if self.ranking.add(all_scores, positive, is_rarer):
+            # Bursts that are over when they are scored would look like a change.
+            is_compared = served is None and positive == (positives <= negatives)
+            if self.ranking.add(all_scores, positive, is_compared):
                 self._forget()
             self._update_experts()
 
@@ -295,9 +309,9 @@ class AutoRanker(Ranker):
         return dense, sparse
 
     def merge(self, other: AutoRanker) -> None:
-        if not other.n_seen:
+        if not other.n_seen and not other.queue:
             return
-        if not self.n_seen:
+        if not self.n_seen and not self.queue:
             vars(self).update(vars(other))
             return
         if self.kernel:
@@ -309,6 +323,7 @@ class AutoRanker(Ranker):
         # Scores of the two do not compare.
         self.ranking.start_again()
         self.totals += other.totals
+        self.queue = self.queue + other.queue
         self.n_seen += other.n_seen
         self.n_drifts_detected += other.n_drifts_detected
         self.drift_detected = False

@@ -41,7 +41,7 @@ TRACKING_RATE = 0.2
 
 # After a change, what has been learned of a class counts as so many examples, and the schedules go
 # on as after so many.
-KEPT_PER_CLASS, AGE_AFTER_CHANGE = 20.0, 100
+KEPT_PER_CLASS, AGE_AFTER_CHANGE = 2.0, 100
 
 
 class ClassMoments(Stateful):
@@ -82,8 +82,9 @@ class ClassMoments(Stateful):
 
     def add(self, x: FloatArray, positive: bool, weight: float) -> None:
         """Add a vector."""
-        if add_vector(self.n, self.mean, self.waiting, self.n_waiting, x, positive, weight):
+        if self.n_waiting.item(int(positive)) == BATCH_SIZE:
             self.flush()
+        add_vector(self.n, self.mean, self.waiting, self.n_waiting, x, positive, weight)
 
     def flush(self) -> None:
         """Add the terms that wait."""
@@ -114,7 +115,7 @@ class ClassMoments(Stateful):
         self.n += n
 
     def check_state(self) -> None:
-        if (self.n < 0.0).any() or (self.n_waiting >= BATCH_SIZE).any():
+        if (self.n < 0.0).any() or (self.n_waiting > BATCH_SIZE).any():
             raise damage("a class has a weight below 0, or too many terms that wait")
 
 
@@ -307,11 +308,8 @@ def add_vector(
     x: FloatArray,
     positive: bool,
     weight: float,
-) -> bool:
-    """Add a vector to weight and mean of its class, and a term to those that wait.
-
-    Return whether there is no room for another one.
-    """
+) -> None:
+    """Add a vector to weight and mean of its class, and a term to those that wait."""
     own, row = int(positive), int(n_waiting[int(positive)])
     before = float(n[own])
     total, size = before + weight, len(x)
@@ -319,4 +317,3 @@ def add_vector(
     mean[own, :size] += weight / total * deviation
     waiting[own, row, :size] = math.sqrt(weight * before / total) * deviation
     n[own], n_waiting[own] = total, row + 1
-    return row + 1 == BATCH_SIZE

@@ -28,6 +28,7 @@ from river_oauc.records.features import (
     RECENT,
     Categories,
     Features,
+    Odds,
     Prior,
     Values,
     are_below,
@@ -219,10 +220,14 @@ def encode_dense(
     known: list[Categories],
     counts: FloatArray,
     prior: Prior,
+    given: dict[int, Odds],
     places: IntArray,
     absent: FloatArray,
 ) -> FloatArray:
-    """Return the array of a record, given that of a record in which all is absent."""
+    """Return the array of a record, given that of a record in which all is absent.
+
+    `given` has log odds of some features that are not those of now.
+    """
     array, (features, numbers, categories) = absent.copy(), values
     for feature, number, category, fact, own in zip(
         features.tolist(), numbers.tolist(), categories, facts[features].tolist(),
@@ -234,7 +239,7 @@ def encode_dense(
             continue
         odds = math.nan, math.nan
         if category is not None and is_category(fact, known[feature]):
-            odds = odds_of(category, known[feature], counts, prior)
+            odds = odds_of(category, known[feature], counts, prior, given.get(feature))
         for column, entry in zip(own, (number, *odds, 0.0), strict=True):
             if column >= 0:
                 array[column] = entry

@@ -8,16 +8,25 @@ of its entries in sparse examples (see `entries`). So a new name costs O(1).
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from river_oauc.acceleration import accelerated
 from river_oauc.records.columns import Columns, encode_dense
 from river_oauc.records.entries import RowIndex, SparseExample, encode_sparse
-from river_oauc.records.features import KEPT_SHARE, N_KNOWN, Categories, Features, Prior, Values
+from river_oauc.records.features import (
+    KEPT_SHARE,
+    N_KNOWN,
+    Categories,
+    Features,
+    Prior,
+    Values,
+    is_category,
+    odds_of,
+)
 from river_oauc.records.frames import Frame, to_records
-from river_oauc.records.parse import Name, Record, read_record, sort_key
+from river_oauc.records.parse import Name, ReadRecord, Record, read_record, sort_key
 from river_oauc.state import FloatArray, IntArray, State, read_fields
 
 # Columns are reviewed after 1, 2, 4, ... examples, and after every 64th.
@@ -118,7 +127,22 @@ class MixedEncoder:
         sizes = len(self.columns.absent), len(self.rows_index.entries)
         return sizes if self.is_pair else sizes[not self.dense]
 
-    def encode(self, x: Record, learning: bool = False) -> tuple[typing.Any, Added | None]:
+    def read(self, x: Record) -> ReadRecord:
+        """Return what a record says, with the log odds that its categories have now."""
+        read, features, odds = read_record(x), self.features, []
+        prior = Prior.of(features.class_weights)
+        for place, (name, _, category) in enumerate(read):
+            feature = -1 if category is None else features.index.get(name, -1)
+            if feature >= 0:
+                own = features.known[feature]
+                if is_category(features.facts[feature].tolist(), own):
+                    odds.append((place, *odds_of(category, own, features.counts, prior)))
+        names, numbers, categories = zip(*read, strict=True) if read else ((), (), ())
+        return ReadRecord(names, numbers, categories, tuple(odds))
+
+    def encode(
+        self, x: Record | ReadRecord, learning: bool = False
+    ) -> tuple[typing.Any, Added | None]:
         """Return the example of a record, and what `update` and `rollback` need.
 
         A ValueError is raised if a value is refused. In learning, what is new gets numbers, columns
@@ -135,7 +159,7 @@ class MixedEncoder:
             ):
                 # Once more, now that there is room. A copy: another thread may change the record.
                 self._make_room()
-                x = dict(x)
+                x = x if isinstance(x, ReadRecord) else dict(x)
         except BaseException:
             if learning:
                 self._truncate(before)
@@ -146,10 +170,9 @@ class MixedEncoder:
         example = (dense, sparse) if self.is_pair else sparse if dense is None else dense
         return example, None if values is None else (values, before)
 
-    def rows(self, frame: Frame) -> Callable[[int, bool], tuple[typing.Any, Added | None]]:
-        """Return a function that encodes a row of a data frame, given its number."""
-        records = to_records(frame)
-        return lambda row, learning: self.encode(records[row], learning)
+    def rows(self, frame: Frame) -> tuple[Callable[..., typing.Any], Sequence[typing.Any]]:
+        """Return a function that encodes the rows of a data frame, and what it takes for each."""
+        return self.encode, to_records(frame)
 
     def _make_room(self) -> None:
         self.features.make_room()
@@ -321,7 +344,7 @@ class MixedEncoder:
 
 
 @accelerated
-def encode_record(record: Record, learning: bool, encoder: Known) -> Encoded | None:
+def encode_record(record: Record | ReadRecord, learning: bool, encoder: Known) -> Encoded | None:
     """Return both sides of the example of a record, and in learning what has been read of it.
 
     In learning, a name that is not in the index gets the next number there. The result is None if
@@ -330,6 +353,8 @@ def encode_record(record: Record, learning: bool, encoder: Known) -> Encoded | N
     """
     index, facts, known, counts, class_weights, places, absent, rows = encoder
     read = read_record(record)
+    odds = record.odds if isinstance(record, ReadRecord) else ()
+    given = {read[place][0]: (all_time, recent) for place, all_time, recent in odds}
     if learning:
         for name, _, _ in read:
             index.setdefault(name, len(index))
@@ -340,7 +365,8 @@ def encode_record(record: Record, learning: bool, encoder: Known) -> Encoded | N
     features = np.array([index[name] for name, _, _ in read], dtype=np.int64)
     numbers = np.array([number for _, number, _ in read], dtype=float)
     values = features, numbers, [category for _, _, category in read]
-    counted = facts, known, counts, Prior.of(class_weights)
+    served = {index[name]: each for name, each in given.items() if name in index}
+    counted = facts, known, counts, Prior.of(class_weights), served
     return (
         None if absent is None else encode_dense(values, *counted, places, absent),
         None if rows is None else encode_sparse(values, learning, *counted, rows),

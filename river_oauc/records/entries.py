@@ -27,6 +27,7 @@ from river_oauc.records.features import (
     MAX_CATEGORIES_WITHOUT_ODDS,
     NUMBER,
     Categories,
+    Odds,
     Prior,
     Values,
     are_below,
@@ -201,11 +202,13 @@ def encode_sparse(
     known: list[Categories],
     counts: FloatArray,
     prior: Prior,
+    given: dict[int, Odds],
     index: RowIndex,
 ) -> SparseExample:
     """Return rows and values of what is not 0 in a record.
 
-    In learning, what has no row yet gets the next one. Otherwise it is left out.
+    In learning, what has no row yet gets the next one. Otherwise it is left out. `given` has log
+    odds of some features that are not those of now.
     """
     rows: list[int] = []
     entries: list[float] = []
@@ -235,7 +238,7 @@ def encode_sparse(
         if has_odds or math.isnan(number):
             add((feature, CATEGORY, category), 1.0)
         if has_odds and len(own or ()) > MAX_CATEGORIES_WITHOUT_ODDS and not fact[IS_TIME]:
-            odds, _ = odds_of(category, own, counts, prior)
+            odds, _ = odds_of(category, own, counts, prior, given.get(feature))
             if odds:
                 add((feature, LOG_ODDS, None), odds)
     return np.array(rows, dtype=np.int64), np.array(entries, dtype=float)

@@ -78,6 +78,10 @@ Categories = dict[Hashable, int] | None
 Values = tuple[IntArray, FloatArray, list[Hashable]]
 
 
+# The log odds of a category, and the recent ones.
+Odds = tuple[float, float]
+
+
 class Prior(typing.NamedTuple):
     """The shares of the classes among all examples, and the log odds of a positive."""
 
@@ -140,9 +144,15 @@ def is_category(facts: list[int], categories: Categories) -> bool:
 
 
 def odds_of(
-    category: Hashable, categories: Categories, counts: FloatArray, prior: Prior
-) -> tuple[float, float]:
-    """Return the log odds of a category, and the recent ones."""
+    category: Hashable,
+    categories: Categories,
+    counts: FloatArray,
+    prior: Prior,
+    given: Odds | None = None,
+) -> Odds:
+    """Return the log odds of a category, and the recent ones; or those that are given."""
+    if given is not None:
+        return given
     row = (categories or {}).get(category)
     if row is None:
         return 0.0, 0.0

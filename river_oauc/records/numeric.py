@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from river import base
@@ -134,12 +134,11 @@ class Vectorizer(Stateful):
         """Whether there are too many features: never, because they are refused."""
         return False
 
-    def rows(self, frame: Frame) -> Callable[[int, bool], tuple[typing.Any, Before | None]]:
-        """Return a function that encodes a row of a data frame, given its number."""
+    def rows(self, frame: Frame) -> tuple[Callable[..., typing.Any], Sequence[typing.Any]]:
+        """Return a function that encodes the rows of a data frame, and what it takes for each."""
         matrix, columns = to_matrix(frame), list(frame.columns)
         if matrix is None:
-            records = to_records(frame)
-            return lambda row, learning: self.encode(records[row], learning)
+            return self.encode, to_records(frame)
         known = np.where(np.isnan(matrix), 0.0, matrix)
         with np.errstate(over="ignore"):
             is_valid = np.einsum("ij,ij->i", known, known) <= MAX_SQUARED_NORM
@@ -162,7 +161,7 @@ class Vectorizer(Stateful):
                         encoded[:, self.index[name]] = column
             return encoded[row], before
 
-        return encode
+        return encode, range(len(matrix))
 
     def decode(self, array: FloatArray) -> dict[Name, float]:
         """Return the entries of an array by the names of their features."""
@@ -212,13 +211,11 @@ class SparseVectorizer(Vectorizer):
         rows = np.array([self.index[name] for name in numbers], np.int64)
         return (rows, np.array(list(numbers.values()))), before
 
-    def rows(self, frame: Frame) -> Callable[[int, bool], tuple[typing.Any, Before | None]]:
+    def rows(self, frame: Frame) -> tuple[Callable[..., typing.Any], Sequence[typing.Any]]:
         matrix, columns = to_matrix(frame), list(frame.columns)
         if matrix is None:
             return super().rows(frame)
-        return lambda row, learning: self.encode(
-            dict(zip(columns, matrix[row].tolist(), strict=True)), learning
-        )
+        return self.encode, [dict(zip(columns, row, strict=True)) for row in matrix.tolist()]
 
 
 @accelerated

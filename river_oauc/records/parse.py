@@ -91,10 +91,28 @@ class Value(typing.NamedTuple):
     category: typing.Any
 
 
+class ReadRecord(typing.NamedTuple):
+    """A record as it was read, with the log odds that its categories had then.
+
+    Parameters
+    ----------
+    names, numbers, categories
+        What `read_record` has found.
+    odds
+        The place of each value that had log odds, these, and the recent ones.
+
+    """
+
+    names: tuple[Name, ...]
+    numbers: tuple[float, ...]
+    categories: tuple[Hashable, ...]
+    odds: tuple[tuple[int, float, float], ...]
+
+
 UNKNOWN = Value(math.nan, None)
 
 
-def read_record(record: Record) -> list[tuple[Name, float, Hashable]]:
+def read_record(record: Record | ReadRecord) -> list[tuple[Name, float, Hashable]]:
     """Return name, number and category of all that is known, parts of times as features.
 
     A ValueError names a feature whose value is refused.
@@ -110,6 +128,8 @@ def read_record(record: Record) -> list[tuple[Name, float, Hashable]]:
     [('hour', 18), ('weekday', 3)]
 
     """
+    if isinstance(record, ReadRecord):
+        return list(zip(*record[:3], strict=True))
     if not isinstance(record, Mapping):
         raise record_type_error(record)
     read: list[tuple[Name, float, Hashable]] = []
