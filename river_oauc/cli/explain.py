@@ -56,7 +56,7 @@ def _feature_rows(saved: SavedModel, path: str, limit: int) -> tuple[int, list[l
     # The sum of the absolute moves, the lowest and the highest.
     moves: dict[Any, tuple[float, float, float]] = {}
     with open_source(path) as source:
-        for line, record in itertools.islice(read_rows(source), limit):
+        for line, record, _ in itertools.islice(read_rows(source), limit):
             try:
                 explanation = explain(saved.features(record))
             except ValueError as error:

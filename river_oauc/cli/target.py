@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.text import listed
 from river_oauc.limits import short_repr
 from river_oauc.records.parse import UNKNOWN, parse_value
+
+# So many different labels are remembered, for messages.
+MAX_LABELS = 20
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,26 @@ class Target:
             return bool(meaning == self._meaning(self.positive))
         if meaning not in (-1.0, 0.0, 1.0):
             raise UserError(
-                f"{self.column!r} is {short_repr(label)}, neither 1 nor 0: "
-                "--positive VALUE says which value is positive"
+                f"{self.column!r} is {short_repr(label)}: unless its values are 1 and 0, 1 and -1, "
+                "or true and false, say which one is positive with --positive VALUE"
             )
         return bool(meaning == 1.0)
+
+    def one_class(self, labels: Iterable[Any]) -> str:
+        """Say why all rows with these labels may be of one class.
+
+        Examples
+        --------
+        >>> Target("fraud", positive="ja").one_class(["yes", "no"])
+        "'fraud' is never 'ja': it is 'no', 'yes'"
+        >>> Target("fraud").one_class(["0"])
+        "'fraud' is always '0'"
+
+        """
+        values = sorted({str(label) for label in labels})
+        if len(values) == 1:
+            return f"{self.column!r} is always {listed(values)}"
+        return f"{self.column!r} is never {self.positive!r}: it is {listed(values)}"
 
     def _meaning(self, label: Any) -> Any:
         """Return the number or the category that a label is; None if it is unknown."""

@@ -5,7 +5,9 @@ What a value means is not decided here: a cell of a CSV file stays a string.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import itertools
 import json
 import re
@@ -13,10 +15,11 @@ import tempfile
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.text import shorten
-from river_oauc.cli.readers.source import MAX_ROW_BYTES, Source
+from river_oauc.cli.readers.source import HEAD_BYTES, MAX_ROW_BYTES, Source
 
 # The label of a LIBSVM row, beside its features, whose names are numbers.
 LIBSVM_TARGET = "label"
@@ -36,14 +39,33 @@ class Row(typing.NamedTuple):
         The line that it begins in. In a Parquet file, its number.
     record
         Its values by name.
+    number
+        Its number.
 
     """
 
     line: int
     record: Record
+    number: int
 
 
-def read_rows(source: Source, skip: int = 0) -> Iterator[Row]:
+@dataclass
+class Refusals:
+    """Rows that cannot be used: how many there are, and what is wrong with the first one."""
+
+    n: int = 0
+    first: str = ""
+
+    def add(self, error: object) -> None:
+        """Count a row."""
+        self.first = self.first or str(error)
+        self.n += 1
+
+    def __str__(self) -> str:
+        return f"{self.n:,} rows were refused; the first: {self.first}"
+
+
+def read_rows(source: Source, skip: int = 0, refusals: Refusals | None = None) -> Iterator[Row]:
     """Yield the rows of a file.
 
     Parameters
@@ -52,19 +74,35 @@ def read_rows(source: Source, skip: int = 0) -> Iterator[Row]:
         The open file.
     skip
         Number of rows to skip, without parsing them.
+    refusals
+        Where rows that cannot be parsed are counted. If None, they are errors.
 
     """
     read, parse = _FORMATS[source.format]
-    for number, (line, content) in enumerate(read(source)):
+    for number, (line, content) in enumerate(read(source), start=1):
         record: Record | None = None
-        if number >= skip:
+        if number > skip:
             try:
                 record = parse(content)
             except (ValueError, RecursionError) as error:
-                raise UserError(f"{source.name}: line {line:,}: {error}") from None
+                if refusals is None:
+                    raise UserError(f"{source.name}: line {line:,}: {error}") from None
+                refusals.add(f"line {line:,}: {error}")
         source.end_row()
         if record is not None:
-            yield Row(line, record)
+            yield Row(line, record, number)
+
+
+def first_records(source: Source, n: int) -> list[Record]:
+    """Return the first n records, as far as they have been read ahead. Of Parquet, none has."""
+    records: list[Record] = []
+    head = io.BufferedReader(io.BytesIO(source.head), HEAD_BYTES)
+    if source.format != "parquet":
+        # What is wrong with a row is said when it is read.
+        with contextlib.suppress(UserError, UnicodeDecodeError):
+            rows = read_rows(Source(source.name, head, False, True), refusals=Refusals())
+            records.extend(row.record for row in itertools.islice(rows, n))
+    return records
 
 
 def _read_csv(source: Source) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
