@@ -193,6 +193,9 @@ def test_rows_that_expand_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"a,fraud\n" + b"1" * 2**22, b"a,fraud\n" + b"\n" * 2**22 + b"1,1\n"):
         write(lzma.compress(content))
         assert "a row has more than 65,536 bytes" in refusal("learn", "f", *SPARSE)
+    for value in ("x" * 10**6, [0] * 10**6):
+        pq.write_table(pa.table({"a": [value], "fraud": [1]}), "f", compression="zstd")
+        assert "a row has more than 65,536 bytes" in refusal("learn", "f", *SPARSE)
     write(json.dumps({"k" * 5_000: {str(i): i for i in range(20)}}) + "\n")
     assert "its names have more than 65,536 characters" in refusal("learn", "f", *SPARSE)
 

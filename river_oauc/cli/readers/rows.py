@@ -211,9 +211,11 @@ def _read_parquet(source: Source) -> Iterator[tuple[int, Iterable[tuple[str, typ
     try:
         file = pyarrow.parquet.ParquetFile(binary)
         for group in map(file.metadata.row_group, range(file.num_row_groups)):
+            # Repeated values take next to no bytes.
             n_values = max(group.column(i).num_values for i in range(group.num_columns))
-            if n_values > MAX_ROW_BYTES and n_values > 1_000 * group.num_rows:
-                raise UserError(f"{source.name}: a list has more than {MAX_ROW_BYTES:,} values")
+            n_batches = max(1.0, group.num_rows / _PARQUET_BATCH)
+            if max(n_values, group.total_byte_size) > n_batches * MAX_ROW_BYTES:
+                raise UserError(f"{source.name}: a row has more than {MAX_ROW_BYTES:,} bytes")
         batches = file.iter_batches(_PARQUET_BATCH)
         yield from enumerate(itertools.chain.from_iterable(map(_batch_rows, batches)), start=1)
     except pyarrow.ArrowException as error:
