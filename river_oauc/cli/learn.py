@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
     """Learn all files and write the model."""
     if (args.labels is None) != (args.id is None) or args.labels == STDIN:
         raise UserError("--labels FILE and --id COLUMN go together, and FILE is a file")
-    console, lines = Console(), []
+    console = Console()
+    lines: list[str] = []
     with locked(args.model, "model"), interrupts_held() as interrupts:
         run = _Run(_model(args), args, interrupts)
         try:
