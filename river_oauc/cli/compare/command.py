@@ -14,7 +14,7 @@ from rich.console import Console
 
 from river_oauc.cli.compare import report
 from river_oauc.cli.compare.leaks import possible_leaks
-from river_oauc.cli.compare.report import Comparison, Top
+from river_oauc.cli.compare.report import Comparison
 from river_oauc.cli.compare.runs import Arrivals, affordable_rows, make_groups
 from river_oauc.cli.compare.streams import SETS, Stream, file_stream, set_stream
 from river_oauc.cli.compare.verdict import standings
@@ -129,14 +129,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--time", metavar="COLUMN", help="the column with the time, whose order the rows take")
     add(
-        "--top",
-        type=Top,
-        default=Top("1%"),
-        metavar="N",
-        help="report the precision among the highest scores: a share, such as 1%% (the default), "
-        "or a number",
-    )
-    add(
         "--shuffle",
         action=argparse.BooleanOptionalAction,
         help="random rows in random order (default: named sets yes, your own files no)",
@@ -150,7 +142,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PNG",
         help=f"the figure to write (default: {DEFAULT_PLOT})",
     )
-    add("--output", type=pathlib.Path, metavar="FILE", help="results, as a .csv or .json file")
+    add(
+        "--output",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="write the results to this .json file, too",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -159,45 +156,41 @@ def run(args: argparse.Namespace) -> int:
     from river_oauc.cli.compare.curves import draw_curves
 
     contenders = find_contenders(args.models)
-    _check_output(args.plot, "figure", [".png"])
+    _check_output(args.plot, "figure", ".png")
     if args.output is not None:
-        _check_output(args.output, "output", [".csv", ".json"])
+        _check_output(args.output, "output", ".json")
     with status_line():
         stream, max_rows = _stream(args, contenders)
     at_once, late = comparisons = _compare(args, contenders, stream, max_rows)
     leaks = possible_leaks(stream.examples, max(each.auc for each in at_once.ranked))
 
     lines, description = report.verdicts(comparisons), report.description(stream)
-    measured = [report.figures(comparison, args.top) for comparison in comparisons]
+    measured = [report.figures(comparison) for comparison in comparisons]
     late_aucs = {each["model"]: each["auc"] for each in measured[1]}
     console = Console()
     for line in lines:
         print_wrapped(console, line, style="bold")
     print_wrapped(console, f"{description}\n")
     ours = {each.name for each in at_once.ranked if each.run.contender.ours}
-    print_table(console, report.table(measured[0], late_aucs, args.top), bold=ours)
+    print_table(console, report.table(measured[0], late_aucs), bold=ours)
     say(console, "")
     for note in report.notes(stream, at_once, leaks):
         print_wrapped(console, note)
-    print_wrapped(console, report.legend(args.top, late.when), style="dim")
+    print_wrapped(console, report.legend(late.when), style="dim")
     if args.output is not None:
         results = sum(measured, [])
-        text = (
-            report.to_csv(results)
-            if args.output.suffix.lower() == ".csv"
-            else report.to_json(results, verdict=lines, data=description)
-        )
+        text = report.to_json(results, verdict=lines, data=description)
         replace_file(args.output, text.encode())
         say(console, f"results written to {args.output}")
-    replace_file(args.plot, draw_curves(comparisons, title=lines[0], subtitle=description))
+    replace_file(args.plot, draw_curves(comparisons, lines=lines, subtitle=description))
     say(console, f"curves written to {args.plot}")
     return 0
 
 
-def _check_output(path: pathlib.Path, what: str, suffixes: Sequence[str]) -> None:
+def _check_output(path: pathlib.Path, what: str, suffix: str) -> None:
     """Refuse a file of another kind, or one that cannot be written."""
-    if path.suffix.lower() not in suffixes:
-        raise UserError(f"{path}: the name of the {what} must end in {' or '.join(suffixes)}")
+    if path.suffix.lower() != suffix:
+        raise UserError(f"{path}: the name of the {what} must end in {suffix}")
     check_writable(path, what)
 
 
@@ -223,7 +216,7 @@ def _stream(
         hint = closest_name(args.data, SETS)
         raise UserError(f"{args.data}: no such file or set{hint}; the sets are {', '.join(SETS)}")
     if is_file:
-        target = Target(args.target, args.positive) if args.target else None
+        target = Target(args.target or "", args.positive)
         stream = file_stream(
             args.data, target, args.exclude, rows_of_width, seed=seed, time=args.time
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,15 +20,15 @@ _OTHERS = ("#009E73", "#E69F00", "#56B4E9", "#000000", "#999999")
 _DASHES = ((0, (5, 1.5)), (0, (5, 1.5, 1.2, 1.5)), (0, (1.5, 1.2)))
 
 
-def draw_curves(comparisons: Sequence[Comparison], *, title: str, subtitle: str) -> bytes:
+def draw_curves(comparisons: Sequence[Comparison], *, lines: Sequence[str], subtitle: str) -> bytes:
     """Draw a PNG of the AUC in each window, a panel for each time at which labels come.
 
     Parameters
     ----------
     comparisons
         How the learners stand. They look the same in all panels, and are in the order of the first.
-    title
-        The headline.
+    lines
+        The verdict.
     subtitle
         What the stream is.
 
@@ -55,7 +56,7 @@ def draw_curves(comparisons: Sequence[Comparison], *, title: str, subtitle: str)
                 label=each.name,
                 **looks.get(each.name, {"color": GREY}),
             )
-        axes.set_title(comparison.when, loc="left", fontsize=10.5, color=TEXT)
+        axes.set_title(comparison.when.capitalize(), loc="left", fontsize=10.5, color=TEXT)
         axes.set_xlabel("rows seen", color=GREY)
         axes.set_xlim(0, len(labels))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda seen, _: f"{seen:,.0f}"))
@@ -80,7 +81,7 @@ def draw_curves(comparisons: Sequence[Comparison], *, title: str, subtitle: str)
         handles,
         [name.replace("$", r"\$") for name in names],
         title="AUC over all rows",
-        loc="outside right upper",
+        loc="outside right center",
         frameon=False,
         labelcolor=TEXT,
         fontsize=9.5,
@@ -88,7 +89,6 @@ def draw_curves(comparisons: Sequence[Comparison], *, title: str, subtitle: str)
         alignment="left",
     )
     legend.get_title().set_color(GREY)
-    figure.suptitle(
-        f"{title}\n{subtitle}", x=0.01, ha="left", fontsize=11, color=TEXT, parse_math=False
-    )
+    heading = "\n".join(textwrap.fill(line, 150) for line in (*lines, subtitle))
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=10, color=TEXT, parse_math=False)
     return to_png(figure)

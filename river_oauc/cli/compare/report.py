@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -115,7 +112,7 @@ def description(stream: Stream) -> str:
     return f"{stream.title}: {n:,} rows, {positives / n:.{digits}%} positive"
 
 
-def figures(comparison: Comparison, top: Top) -> list[dict[str, Any]]:
+def figures(comparison: Comparison) -> list[dict[str, Any]]:
     """Return all that is measured of each learner, by name."""
     return [
         {
@@ -127,7 +124,7 @@ def figures(comparison: Comparison, top: Top) -> list[dict[str, Any]]:
             "auc": each.auc,
             "auc_in_windows": each.mean_in_windows,
             "average_precision": each.average_precision,
-            f"precision_top_{top}": each.precision_at(top.of(len(each.labels))),
+            "precision_in_top_1%": each.precision_at(max(1, len(each.labels) // 100)),
             "microseconds_per_example": 1e6 * each.run.seconds / max(len(each.run.scores), 1),
             "pickle_bytes": each.run.n_bytes,
             "windows": each.in_windows,
@@ -136,7 +133,7 @@ def figures(comparison: Comparison, top: Top) -> list[dict[str, Any]]:
     ]
 
 
-def table(at_once: Sequence[dict[str, Any]], late: dict[str, float], top: Top) -> list[list[str]]:
+def table(at_once: Sequence[dict[str, Any]], late: dict[str, float]) -> list[list[str]]:
     """Return a header and a row per learner.
 
     Parameters
@@ -145,8 +142,6 @@ def table(at_once: Sequence[dict[str, Any]], late: dict[str, float], top: Top) -
         The `figures` of the learners with labels at once.
     late
         The AUC with late labels, by learner.
-    top
-        The user's value of `--top`.
 
     """
     known = [auc for each in at_once for auc in each["windows"] if not math.isnan(auc)]
@@ -155,7 +150,7 @@ def table(at_once: Sequence[dict[str, Any]], late: dict[str, float], top: Top) -
     low = min(max(min(known, default=0.0), 0.5), high)
     bars = f"{_BARS[0]}{low:.2f} {_BARS[-1]}{high:.2f}"
     return [
-        ["model", "AUC", "late", bars, "AP", f"top {top}", "µs", "memory"],
+        ["model", "AUC", "late", bars, "AP", "top 1%", "µs", "memory"],
         *(
             [
                 each["model"] + ("" if each["is_ranked"] else "*"),
@@ -163,7 +158,7 @@ def table(at_once: Sequence[dict[str, Any]], late: dict[str, float], top: Top) -
                 f"{late[each['model']]:.3f}" if each["model"] in late else "-",
                 sparkline(each["windows"], low, high),
                 f"{each['average_precision']:.3f}",
-                f"{each[f'precision_top_{top}']:.3f}",
+                f"{each['precision_in_top_1%']:.3f}",
                 f"{each['microseconds_per_example']:,.0f}",
                 _size(each["pickle_bytes"]),
             ]
@@ -201,12 +196,12 @@ def _size(n_bytes: int | None) -> str:
     return f"{n_bytes / 2**10:,.0f} KiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.1f} MiB"
 
 
-def legend(top: Top, late: str) -> str:
+def legend(late: str) -> str:
     """Explain the columns of the table."""
     return (
         f"Every row is scored, then learned; in the column late, with {late}. The bars: AUC in "
         "windows of equal length. AP: average precision; a random ranking has the share of "
-        f"positives. top {top}: precision among the highest scores. µs: CPU time per row, "
+        f"positives. top 1%: precision among the highest scores. µs: CPU time per row, "
         "preparation included. memory: size of the pickle."
     )
 
@@ -251,16 +246,6 @@ def failures(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
-def to_csv(measured: Sequence[dict[str, Any]]) -> str:
-    """Return the figures as CSV, without the single windows."""
-    names = [name for name in measured[0] if name != "windows"]
-    file = io.StringIO()
-    writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(measured)
-    return file.getvalue()
-
-
 def to_json(measured: Sequence[dict[str, Any]], **about: Any) -> str:
     """Return the figures as JSON, with facts about the comparison beside them."""
     models = [{name: _without_nan(value) for name, value in each.items()} for each in measured]
@@ -272,42 +257,3 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nan(each) for each in value]
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-class Top:
-    """A share or a number of examples, the value of `--top`.
-
-    Parameters
-    ----------
-    text
-        The user's input, such as `1%`, `0.5%` or `100`.
-
-    Examples
-    --------
-    >>> Top("1%").of(2_310), Top("100").of(2_310)
-    (23, 100)
-    >>> Top("0")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: '0' is neither a share, such as 1%, nor a positive integer
-
-    """
-
-    def __init__(self, text: str) -> None:
-        number = text.removesuffix("%")
-        self._is_share = number != text
-        try:
-            self._number = float(number) / 100 if self._is_share else int(number)
-        except ValueError:
-            self._number = 0
-        if not 0 < self._number < (1 if self._is_share else math.inf):
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is neither a share, such as 1%, nor a positive integer"
-            )
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def of(self, n_examples: int) -> int:
-        """Return the number of examples."""
-        return max(1, round(self._number * n_examples)) if self._is_share else int(self._number)

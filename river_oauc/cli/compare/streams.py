@@ -67,7 +67,7 @@ def width(records: Sequence[Record]) -> float:
 
 def file_stream(
     path: str,
-    target: Target | None,
+    target: Target,
     exclude: Collection[str],
     rows_of_width: RowsOfWidth,
     *,
@@ -81,7 +81,7 @@ def file_stream(
     path
         The path as the user wrote it, or `-`.
     target
-        The label. A LIBSVM file needs none: the larger of two labels is positive.
+        The label. In a LIBSVM file its column may be empty, and the larger of two is positive.
     exclude
         Columns to leave out.
     rows_of_width
@@ -93,10 +93,10 @@ def file_stream(
 
     """
     with open_source(path) as source:
-        if target is None:
+        if not target.column:
             if source.format != "libsvm":
                 raise UserError(f"{source.name}: --target COLUMN says which column is the label")
-            target = Target(LIBSVM_TARGET)
+            target = Target(LIBSVM_TARGET, target.positive)
         reader = _Reader(source, target, exclude, time)
         rows = iter(reader)
         first = list(itertools.islice(rows, FIRST_ROWS))
