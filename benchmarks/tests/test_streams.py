@@ -17,7 +17,7 @@ from scipy import stats
 from benchmarks.datasets import STREAMS
 from benchmarks.examples import examples_of
 from benchmarks.journal import Journal
-from benchmarks.progressive import retrained
+from river_oauc.cli import retrained
 from benchmarks.progressive.models import RECORD_MODELS
 from benchmarks.progressive.models import STREAM_MODELS as MODELS
 from benchmarks.progressive.report import rows, to_csv, to_markdown
@@ -248,7 +248,7 @@ def test_prepared_learners_rank_a_plane(name, scaler):
     assert result.auc_of_second_half > 85.0
 
 
-def fit_mean(table, labels):
+def fit_mean(table, categories, labels):
     """Score by the product with the mean of the positives."""
     dense = np.asarray(table.todense() if hasattr(table, "todense") else table)
     mean = dense[labels].mean(axis=0)
