@@ -267,7 +267,7 @@ def test_output_without_space_without_reader_and_in_ascii() -> None:
     ("error", "code", "line"),
     [(KeyboardInterrupt, 130, "interrupted\n"), (MemoryError, 2, "there is not enough memory")],
 )
-@pytest.mark.parametrize("module, name", [(cli, "_parser"), (compare, "make_groups")])
+@pytest.mark.parametrize("module, name", [(cli, "_parser"), (compare, "make_runs")])
 def test_interrupted_or_out_of_memory(home, monkeypatch, module, name, error, code, line) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise error

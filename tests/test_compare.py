@@ -25,9 +25,9 @@ from river_oauc import OAUCM, AutoOAUC, SparseOAUCM
 from river_oauc.cli.compare import command as compare
 from river_oauc.cli.compare import runs as runs_module
 from river_oauc.cli.compare.leaks import auc_alone, possible_leaks
-from river_oauc.cli.compare.runs import Group, Run, Step, affordable_rows, make_groups
+from river_oauc.cli.compare.runs import Run, affordable_rows, make_runs
 from river_oauc.cli.compare.streams import set_stream
-from river_oauc.cli.models import CONTENDERS, Contender, find_contenders
+from river_oauc.cli.models import CONTENDERS, find_contenders
 from river_oauc.cli.preparations import PREPARATIONS, one_hot
 from river_oauc.cli.retrained import Retrained, is_installed
 from river_oauc.metrics import exact_auc
@@ -140,7 +140,7 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         threads.update(lib["num_threads"] for lib in libraries if lib["user_api"] == "blas")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare, "make_groups", spy)
+    monkeypatch.setattr(compare, "make_runs", spy)
     assert run("compare", "Phishing") == 130
     assert threads == {1}
 
@@ -236,13 +236,14 @@ ARRIVALS = [np.arange(250), np.arange(250) + 7, np.arange(250) // 40 * 40 + 50]
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS, ids=["at once", "late", "in bursts"])
-def test_groups_are_pipelines_of_river(arrivals: Any) -> None:
+def test_runs_are_pipelines_of_river(arrivals: Any) -> None:
     examples = phishing(250)
     names = ["OAUCM", "LogisticRegression", "PAClassifier", "AutoOAUC"]
-    groups = make_groups(find_contenders(names), seed=3)
-    for group in groups:
-        group.follow(examples, arrivals)
-    runs = {(run.contender.name, run.preparation): run for group in groups for run in group.runs}
+    runs = {
+        (run.contender.name, run.preparation): run for run in make_runs(find_contenders(names), 3)
+    }
+    for each in runs.values():
+        each.follow(examples, arrivals)
     encoder, scaler = RecordEncoder, preprocessing.StandardScaler
     models = {
         ("AutoOAUC", "raw"): AutoOAUC(seed=3),
@@ -460,20 +461,20 @@ def test_scores_are_recorded_before_learning() -> None:
 
     model = Scripted([{True: 0.3}, {}, {False: 1.0}, {False: math.nan, True: math.nan}])
     result = Run(CONTENDERS[0], "raw", model)
-    result.follow([Step({}, [({}, False)])] * 4)
+    result.follow([({}, False)] * 4, np.arange(4))
     assert model.log == ["predict", "learn"] * 4
     # Without a prediction the score is 1/2; without a positive class it is 0.
     assert list(result.scores) == [0.3, 0.5, 0.0, 0.5]
 
 
 def test_a_preparation_that_fails() -> None:
-    """Where numbers overflow the scaler, the other preparations go on."""
-    fails = Contender("LR", lambda seed: linear_model.LogisticRegression())
+    """Where numbers overflow the scaler, the run ends."""
     examples = [({"a": number}, i % 2 == 0) for i, number in enumerate([1e200, -1e200, 1.0])]
-    group = Group("one-hot | StandardScaler", [fails])
-    group.follow(examples, np.arange(3))
-    (only,) = group.runs
-    assert only.error is not None and only.error.startswith("fails in its preparation: ValueError")
+    runs = make_runs(find_contenders(["LogisticRegression"]))
+    for each in runs:
+        each.follow(examples, np.arange(3))
+    errors = {each.preparation: each.error for each in runs}
+    assert str(errors["one-hot | StandardScaler"]).startswith("fails at row 2: ValueError")
 
 
 def test_contenders() -> None:

@@ -284,7 +284,6 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
         "LogisticRegression": logistic,
         "LR(AdaGrad)": lambda: logistic(optim.AdaGrad()),
         "RandomUnderSampler": lambda: imblearn.RandomUnderSampler(logistic(), even, seed=42),
-        "PAClassifier": linear_model.PAClassifier,
     }.items():
         candidates[name] = [
             (one_hot(None) | make(), known),

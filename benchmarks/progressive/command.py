@@ -235,7 +235,7 @@ def _figures(name: str, groups: Sequence[Group]) -> dict[str, bytes]:
     # Here because matplotlib is slow to import.
     from benchmarks.progressive.figures import draw_distances
     from benchmarks.rank_diagram import draw_ranks
-    from river_oauc.cli.console.figure import DARK, LIGHT
+    from benchmarks.themes import DARK, LIGHT
 
     figures = {}
     for suffix, theme in (("", LIGHT), ("-dark", DARK)) if groups else ():

@@ -17,12 +17,12 @@ from scipy import stats
 from benchmarks.datasets import STREAMS
 from benchmarks.examples import examples_of
 from benchmarks.journal import Journal
-from river_oauc.cli import retrained
 from benchmarks.progressive.models import RECORD_MODELS
 from benchmarks.progressive.models import STREAM_MODELS as MODELS
 from benchmarks.progressive.report import rows, to_csv, to_markdown
 from benchmarks.progressive.summary import Figure, Group
 from benchmarks.progressive.validation import Cell, Outcome, auc_in_windows, outcome_of
+from river_oauc.cli import retrained
 from river_oauc.cli.console.errors import UserError
 
 

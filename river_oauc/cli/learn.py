@@ -247,7 +247,7 @@ class _File:
                 score = saved.model.score_one(x)
                 saved.model.learn_one(x, positive)
         except ValueError as error:
-            self._refusals.add(f"line {row.line:,}: {error}")
+            self._refusals.add(self.source, row.line, error)
             positive = None
         except UserError as error:
             raise UserError(f"{self.source.name}: line {row.line:,}: {error}") from None

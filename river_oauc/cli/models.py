@@ -89,11 +89,11 @@ _PAPER = (
 # Undersampling before logistic regression is the usual choice in river for rare positives.
 # river's Perceptron has a bias, ours has none.
 _RIVER: tuple[tuple[str, Callable[[int], Any], bool, tuple[str, ...], float], ...] = (
-    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR, 200),
-    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR, 200),
-    ("RandomUnderSampler", _undersampled, True, LINEAR, 200),
-    ("PAClassifier", lambda _: linear_model.PAClassifier(), True, LINEAR, 200),  # type: ignore
-    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR, 200),
+    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR, 150),
+    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR, 150),
+    ("RandomUnderSampler", _undersampled, True, LINEAR, 150),
+    ("PAClassifier", lambda _: linear_model.PAClassifier(), False, LINEAR, 150),  # type: ignore
+    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR, 150),
     ("HoeffdingTreeClassifier", lambda _: tree.HoeffdingTreeClassifier(), False, TREE, 200),
     (ARF, _trees, True, TREE, 900),
 )

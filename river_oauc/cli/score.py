@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Write a line with the score and the probability for each row."""
     saved = SavedModel.read(args.model)
     explain = saved.explain if args.reasons else None
-    refusals = Refusals() if args.on_error == "skip" else None
+    refusals = Refusals(are_errors=args.on_error == "stop")
     with open_source(args.file) as source, _output(args, source) as file:
         writer = csv.writer(file, lineterminator="\n")
         reasons = ["reasons"] if args.reasons else []
@@ -57,12 +57,10 @@ def run(args: argparse.Namespace) -> int:
                 scored = [saved.model.score_one(x), saved.model.predict_proba_one(x)[True]]
                 reasons = [_reasons(explain(x), args.reasons)] if explain else []
             except ValueError as error:
-                if refusals is None:
-                    raise UserError(f"{source.name}: line {line:,}: {error}") from None
-                refusals.add(f"line {line:,}: {error}")
+                refusals.add(source, line, error)
                 continue
             writer.writerow([number if args.id is None else record[args.id], *scored, *reasons])
-    if refusals and refusals.n:
+    if refusals.n:
         print(f"river-oauc: {one_line(f'{args.file}: {refusals}')}", file=sys.stderr)
     return 0
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from river_oauc.cli.compare import report
 from river_oauc.cli.compare.leaks import possible_leaks
 from river_oauc.cli.compare.report import Comparison
-from river_oauc.cli.compare.runs import Arrivals, affordable_rows, make_groups
+from river_oauc.cli.compare.runs import Arrivals, affordable_rows, make_runs
 from river_oauc.cli.compare.streams import SETS, Stream, file_stream, set_stream
 from river_oauc.cli.compare.verdict import standings
 from river_oauc.cli.console.errors import UserError
@@ -102,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--positive",
         metavar="VALUE",
         help="the positive label; all others are negative (default: labels are 1 and 0, 1 and -1, "
-        "or true and false; in a LIBSVM file, the larger of two)",
+        "or true and false)",
     )
     add("--exclude", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
     add(
@@ -241,23 +241,24 @@ def _compare(
         "labels at once": np.arange(n),
         f"labels {delay.text} late": delay.arrivals(n, stream.times),
     }
+    runs = {when: make_runs(contenders, args.seed) for when in passes}
     comparisons = []
     with progress_bar("{task.description}") as progress:
-        groups = {when: make_groups(contenders, args.seed) for when in passes}
-        task = progress.add_task("", total=n * sum(map(len, groups.values())))
+        task = progress.add_task("", total=n * sum(map(len, runs.values())))
         for when, arrivals in passes.items():
-            for group in groups[when]:
-                progress.update(task, description=group.name)
-                n_rows = max_rows.get(group.name, n)
-                group.follow(
-                    stream.examples[:n_rows],
-                    arrivals[:n_rows],
+            for run in runs[when]:
+                progress.update(task, description=run.contender.name)
+                rows = slice(max_rows.get(run.contender.name))
+                run.follow(
+                    stream.examples[rows],
+                    arrivals[rows],
                     args.seconds,
                     lambda n: progress.advance(task, n),
                 )
-            runs = [run for group in groups[when] for run in group.runs]
-            comparisons.append(Comparison(when, *standings(labels, runs), runs))
+            comparisons.append(Comparison(when, *standings(labels, runs[when]), runs[when]))
             if not comparisons[-1].ranked:
-                failed = report.failures(runs) or {"every model": "is too slow; --seconds is more"}
+                failed = report.failures(runs[when]) or {
+                    "every model": "is too slow; --seconds is more"
+                }
                 raise UserError(f"{' '.join(next(iter(failed.items())))}; --models picks others")
     return comparisons

@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base
 
 from river_oauc.cli.console.text import one_line, shorten
 from river_oauc.cli.models import Contender, Example
-from river_oauc.cli.preparations import LINEAR, PREPARATIONS
+from river_oauc.cli.preparations import PREPARATIONS
 from river_oauc.cli.retrained import Retrained
 
 # However little time there is.
 MIN_ROWS = 1_000
 
-# After how many rows learners are asked whether they have used up their time.
+# After how many rows a learner is asked whether it has used up its time.
 _CHUNK = 100
 
 Arrivals = NDArray[np.int64]
@@ -70,9 +69,7 @@ class Run:
     preparation
         The name of the preparation.
     model
-        A river classifier.
-    pipeline
-        The transformers in front of it; None if it takes raw records.
+        A classifier of river, behind its preparation.
 
     Attributes
     ----------
@@ -89,73 +86,9 @@ class Run:
     contender: Contender
     preparation: str
     model: Any
-    pipeline: Any = None
     scores: array[float] = field(default_factory=lambda: array("d"))
     seconds: float = 0.0
     error: str | None = None
-
-    def follow(self, steps: Sequence[Step]) -> None:
-        """Go on through the stream."""
-        start = time.process_time()
-        try:
-            for x, known in steps:
-                prediction = self.model.predict_proba_one(x)
-                # A tree that has seen only negatives leaves out True: its probability is 0.
-                p = prediction.get(True, 0.0) if prediction else 0.5
-                for example in known:
-                    self.model.learn_one(*example)
-                self.scores.append(0.5 if math.isnan(p) else p)
-        except Exception as error:
-            # Whatever a model raises, the others go on.
-            self.error = f"fails at row {len(self.scores) + 1:,}: {_describe(error)}"
-        self.seconds += time.process_time() - start
-
-    @property
-    def n_bytes(self) -> int | None:
-        """The size of the model and its preparation as a pickle; None if there can be none."""
-        if isinstance(self.model, Retrained):
-            return self.model._raw_memory_usage
-        try:
-            return len(pickle.dumps((self.pipeline, self.model)))
-        except Exception:
-            return None
-
-
-class _Recorder(base.Classifier):
-    """The last step of a pipeline, which notes what it is given."""
-
-    def __init__(self) -> None:
-        self.x: dict[Any, Any] = {}
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        self.x = x
-        return {}
-
-    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        self.x = x
-
-
-class Group:
-    """Learners that go through a stream together, behind one preparation, done once for all.
-
-    Parameters
-    ----------
-    preparation
-        One of `PREPARATIONS`; any other name is none.
-    contenders
-        The learners.
-    seed
-        Seed of the random learners.
-
-    """
-
-    def __init__(self, preparation: str, contenders: Sequence[Contender], seed: int = 42) -> None:
-        self._recorder = _Recorder()
-        self._pipeline = None
-        if preparation in PREPARATIONS:
-            self._pipeline = PREPARATIONS[preparation]() | self._recorder
-        self.runs = [Run(each, preparation, each.make(seed), self._pipeline) for each in contenders]
-        self.name = ", ".join(each.name for each in contenders)
 
     def follow(
         self,
@@ -164,47 +97,43 @@ class Group:
         max_seconds: float = math.inf,
         on_rows: Callable[[int], object] = lambda n: None,
     ) -> None:
-        """Go through a stream, for at most so many seconds of CPU time for each learner."""
-        (run, *others) = self.runs
-        if isinstance(run.model, Retrained):
-            try:
-                scores, _, run.seconds = run.model.follow(examples, max_seconds, arrivals)
-                run.scores.extend(scores)
-            except Exception as error:
-                run.error = f"fails: {_describe(error)}"
-            on_rows(len(examples))
-            return
-        stream = steps(examples, arrivals)
-        limit = max_seconds * (1 + len(others))
-        while turn := list(itertools.islice(stream, _CHUNK)):
-            start = time.process_time()
-            running = [run for run in self.runs if run.error is None]
-            if not running or sum(run.seconds for run in running) > limit:
+        """Go through a stream, for at most so many seconds of CPU time."""
+        try:
+            if isinstance(self.model, Retrained):
+                scores, _, self.seconds = self.model.follow(examples, max_seconds, arrivals)
+                self.scores.extend(scores)
+                on_rows(len(examples))
                 return
-            try:
-                turn = [self._prepare(step) for step in turn]
-            except Exception as error:
-                for run in running:
-                    run.error = f"fails in its preparation: {_describe(error)}"
-                return
-            seconds = time.process_time() - start
-            for run in running:
-                run.seconds += seconds
-                run.follow(turn)
-            on_rows(len(turn))
+            stream = steps(examples, arrivals)
+            while self.seconds <= max_seconds and (turn := [*itertools.islice(stream, _CHUNK)]):
+                start = time.process_time()
+                for step in turn:
+                    self._take(step)
+                self.seconds += time.process_time() - start
+                on_rows(len(turn))
+        except Exception as error:
+            # Whatever a model raises, the others go on.
+            what = shorten(one_line(f"{type(error).__name__}: {error}"), width=200)
+            self.error = f"fails at row {len(self.scores) + 1:,}: {what}"
 
-    def _prepare(self, step: Step) -> Step:
-        """Return a step as the pipeline hands it to its last step, in dicts of its own."""
-        x, known = dict(step.x), [(dict(x), y) for x, y in step.known]
-        if self._pipeline is None:
-            return Step(x, known)
-        self._pipeline.predict_proba_one(x)
-        x = self._recorder.x
-        learned = []
-        for example in known:
-            self._pipeline.learn_one(*example)
-            learned.append((self._recorder.x, example[1]))
-        return Step(x, learned)
+    def _take(self, step: Step) -> None:
+        # A model may change its record.
+        prediction = self.model.predict_proba_one(dict(step.x))
+        # A tree that has seen only negatives leaves out True: its probability is 0.
+        p = prediction.get(True, 0.0) if prediction else 0.5
+        for x, y in step.known:
+            self.model.learn_one(dict(x), y)
+        self.scores.append(0.5 if math.isnan(p) else p)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The size of the model as a pickle, its preparation included; None if there is none."""
+        if isinstance(self.model, Retrained):
+            return self.model._raw_memory_usage
+        try:
+            return len(pickle.dumps(self.model))
+        except Exception:
+            return None
 
 
 def affordable_rows(contenders: Sequence[Contender], seconds: float, width: float) -> int:
@@ -218,15 +147,14 @@ def affordable_rows(contenders: Sequence[Contender], seconds: float, width: floa
     return max(round(n, 2 - len(str(n))), MIN_ROWS)
 
 
-def make_groups(contenders: Sequence[Contender], seed: int = 42) -> list[Group]:
-    """Return the groups of the contenders: linear rivals share a preparation, others run alone."""
-    linear = [each for each in contenders if each.preparations == LINEAR]
-    groups = [
-        (name, [each]) for each in contenders if each not in linear for name in each.preparations
+def make_runs(contenders: Sequence[Contender], seed: int = 42) -> list[Run]:
+    """Return a run for each preparation of each learner."""
+    return [
+        Run(
+            each,
+            name,
+            PREPARATIONS[name]() | each.make(seed) if name in PREPARATIONS else each.make(seed),
+        )
+        for each in contenders
+        for name in each.preparations
     ]
-    groups += [(name, linear) for name in LINEAR if linear]
-    return [Group(name, members, seed) for name, members in groups]
-
-
-def _describe(error: Exception) -> str:
-    return shorten(one_line(f"{type(error).__name__}: {error}"), width=200)

@@ -14,7 +14,7 @@ from river import datasets
 
 from river_oauc.cli.console.errors import UserError
 from river_oauc.cli.console.names import check_column
-from river_oauc.cli.console.text import listed, one_line, shorten
+from river_oauc.cli.console.text import one_line, shorten
 from river_oauc.cli.models import Example
 from river_oauc.cli.preparations import typed
 from river_oauc.cli.readers.rows import LIBSVM_TARGET, Record, Refusals, Row, read_rows
@@ -81,7 +81,7 @@ def file_stream(
     path
         The path as the user wrote it, or `-`.
     target
-        The label. In a LIBSVM file its column may be empty, and the larger of two is positive.
+        The label. In a LIBSVM file its column may be empty.
     exclude
         Columns to leave out.
     rows_of_width
@@ -208,7 +208,7 @@ class _Reader:
                 if self._time is not None:
                     _seconds(record.get(self._time))
             except ValueError as error:
-                self._refusals.add(f"line {row.line:,}: {error}")
+                self._refusals.add(self._source, row.line, error)
                 continue
             yield row._replace(record=record)
 
@@ -263,14 +263,6 @@ def _sample(rows: Iterable[Row], n: int, rng: random.Random) -> tuple[list[Row],
 
 def _labels(source: Source, rows: Sequence[Row], target: Target) -> list[bool]:
     """Return which rows are positive."""
-    if source.format == "libsvm" and target.positive is None:
-        found = sorted({row.record[LIBSVM_TARGET] for row in rows})
-        if len(found) != 2:
-            values = listed([f"{label:g}" for label in found])
-            raise UserError(
-                f"{source.name}: two labels are needed, not {values}; --positive VALUE picks one"
-            )
-        return [row.record[LIBSVM_TARGET] == found[1] for row in rows]
     labels: list[bool] = []
     for row in rows:
         try:

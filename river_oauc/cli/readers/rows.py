@@ -51,21 +51,35 @@ class Row(typing.NamedTuple):
 
 @dataclass
 class Refusals:
-    """Rows that cannot be used: how many there are, and what is wrong with the first one."""
+    """Rows that cannot be used: how many there are, and what is wrong with the first one.
 
+    Parameters
+    ----------
+    are_errors
+        Whether to stop at the first one.
+
+    """
+
+    are_errors: bool = False
     n: int = 0
     first: str = ""
 
-    def add(self, error: object) -> None:
-        """Count a row."""
-        self.first = self.first or str(error)
+    def add(self, source: Source, line: int, error: Exception) -> None:
+        """Count a row, or stop at it."""
+        what = f"line {line:,}: {error}"
+        if self.are_errors:
+            raise UserError(f"{source.name}: {what}") from None
+        self.first = self.first or what
         self.n += 1
 
     def __str__(self) -> str:
         return f"{self.n:,} rows were refused; the first: {self.first}"
 
 
-def read_rows(source: Source, skip: int = 0, refusals: Refusals | None = None) -> Iterator[Row]:
+STOP = Refusals(are_errors=True)
+
+
+def read_rows(source: Source, skip: int = 0, refusals: Refusals = STOP) -> Iterator[Row]:
     """Yield the rows of a file.
 
     Parameters
@@ -75,7 +89,7 @@ def read_rows(source: Source, skip: int = 0, refusals: Refusals | None = None) -
     skip
         Number of rows to skip, without parsing them.
     refusals
-        Where rows that cannot be parsed are counted. If None, they are errors.
+        Counts rows that cannot be parsed; by default, they are errors.
 
     """
     read, parse = _FORMATS[source.format]
@@ -85,9 +99,7 @@ def read_rows(source: Source, skip: int = 0, refusals: Refusals | None = None) -
             try:
                 record = parse(content)
             except (ValueError, RecursionError) as error:
-                if refusals is None:
-                    raise UserError(f"{source.name}: line {line:,}: {error}") from None
-                refusals.add(f"line {line:,}: {error}")
+                refusals.add(source, line, error)
         source.end_row()
         if record is not None:
             yield Row(line, record, number)
