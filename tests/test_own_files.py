@@ -8,7 +8,6 @@ import lzma
 import pathlib
 import random
 import tracemalloc
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import pytest
 from commands import output, refusal, results
 
 from river_oauc.cli.compare import curves
-from river_oauc.cli.compare.streams import Stream, file_stream, set_stream
+from river_oauc.cli.compare.streams import Stream, file_stream
 from river_oauc.cli.target import Target
 
 Y = Target("y")
@@ -40,11 +39,10 @@ def write(text: str | bytes, name: str = "FILE") -> str:
 def read(
     text: str | bytes,
     target: Target = Y,
-    exclude: Sequence[str] = (),
     n: int = 10**6,
     **options: Any,
 ) -> Stream:
-    return file_stream(write(text), target, exclude, lambda width: n, **options)
+    return file_stream(write(text), target, lambda width: n, **options)
 
 
 def numbered(n: int) -> str:
@@ -56,7 +54,7 @@ def numbered(n: int) -> str:
 
 def test_rows_become_examples() -> None:
     text = "a,b,c d,y\n1,2,x,no\n3,,z,\n4.5,z,,yes\n"
-    stream = read(text, Target("y", "yes"), ["c d"])
+    stream = read(text, Target("y", "yes", ("c d",)))
     assert stream.examples == [({"a": 1, "b": 2}, False), ({"a": 4.5, "b": "z"}, True)]
     assert (stream.title, stream.n_positives) == ("FILE", 1)
     assert stream.notes[0] == "1 rows have no label, and are left out"
@@ -70,7 +68,7 @@ def test_every_format_gives_the_same_examples() -> None:
     write(lzma.compress(pathlib.Path("f.csv").read_bytes()), "f.xz")
     expected = [({name: row[name] for name in "abc"}, row["y"]) for row in rows]
     for name in ("f.csv", "f.parquet", "f.jsonl", "f.xz"):
-        assert file_stream(name, Y, (), lambda width: 99).examples == expected
+        assert file_stream(name, Y, lambda width: 99).examples == expected
 
 
 def test_order_rows_and_shuffle() -> None:
@@ -96,7 +94,7 @@ def test_a_long_file_is_not_held_in_memory() -> None:
     write(numbered(20_000))
     for seed in (None, 1):
         tracemalloc.start()
-        stream = file_stream("FILE", Target("y"), (), lambda width: 100, seed=seed)
+        stream = file_stream("FILE", Y, lambda width: 100, seed=seed)
         assert len(stream.examples) == 100
         assert tracemalloc.get_traced_memory()[1] < 5e6
         tracemalloc.stop()
@@ -159,11 +157,6 @@ def test_libsvm_labels(labels: str, positive: str | None, expected: str) -> None
     assert [x for x, _ in stream.examples] == [{"1": i} for i in range(len(expected.split()))]
 
 
-def test_excluded_features_of_a_set() -> None:
-    stream = set_stream("Phishing", ["https"], lambda width: 30)
-    assert {len(x) for x, _ in stream.examples} == {8}
-
-
 def test_no_column_hides_another() -> None:
     """Once, the hour of a time `t` hid a column `t, hour`."""
     rng = random.Random(3)
@@ -209,8 +202,8 @@ def test_no_column_hides_another() -> None:
         ),
         ("a,y\n1,0\n2,no\n", "", "line 3: 'y' is 'no': unless its values are 1 and 0"),
         (GOOD, "--positive 7", "the 3 rows are of one class: 'y' is never '7': it is '0', '1'"),
-        ("y\n0\n1\n", "", "there is no column besides 'y'"),
-        (GOOD, "--exclude a b", "there is no column besides 'y'"),
+        ("y\n0\n1\n", "", "no column is left to learn from"),
+        (GOOD, "--exclude a b", "no column is left to learn from"),
         (GOOD, "--exclude a B", "no column 'B' (did you mean 'b'?); the columns are 'a', 'b', 'y'"),
         (GOOD, "--exclude y", "'y' is the target, and not to exclude"),
         (GOOD, "--target Y", "no column 'Y' (did you mean 'y'?); the columns are 'a', 'b', 'y'"),
@@ -233,7 +226,7 @@ def test_bad_files(content: str | bytes, options: str, message: str) -> None:
         ("1 1:1\n2 2:1\n", "", "line 2: 'label' is 2.0: unless its values are 1 and 0, 1 and -1"),
         ("1 1:1\n-1 1:1\n", "--positive 3", "the 2 rows are of one class: 'label' is never '3'"),
         ("1 1:1\n0 7:1\n", "--exclude 9", "no column '9'; the columns are 'label', '1', '7'"),
-        ("1 1:1\n0 1:1\n", "--exclude 1", "there is no column besides 'label'"),
+        ("1 1:1\n0 1:1\n", "--exclude 1", "no column is left to learn from"),
         ("a,b\n1,2\n", "", "--target COLUMN says which column is the label"),
     ],
 )

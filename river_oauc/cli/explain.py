@@ -58,7 +58,7 @@ def _feature_rows(saved: SavedModel, path: str, limit: int) -> tuple[int, list[l
     with open_source(path) as source:
         for line, record, _ in itertools.islice(read_rows(source), limit):
             try:
-                explanation = explain(saved.features(record))
+                explanation = explain(saved.target.features(record))
             except ValueError as error:
                 STOP.add(source, line, error)
             for name, move in explanation.items():

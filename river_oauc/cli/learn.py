@@ -97,13 +97,12 @@ def _model(args: argparse.Namespace) -> SavedModel:
     else:
         saved = SavedModel(new_learner(args.learner or _LEARNERS[0], args.seed))
     if not saved.target.column:
-        saved.target = Target(args.target or LIBSVM_TARGET, args.positive)
-        saved.exclude = tuple(args.exclude)
+        saved.target = Target(args.target or LIBSVM_TARGET, args.positive, tuple(args.exclude))
     for name, asked, value in (
         ("learner", args.learner, type(saved.model).__name__),
         ("target", args.target, saved.target.column),
         ("positive", args.positive, saved.target.positive),
-        ("exclude", " ".join(sorted(args.exclude)), " ".join(sorted(saved.exclude))),
+        ("exclude", " ".join(sorted(args.exclude)), " ".join(sorted(saved.target.exclude))),
     ):
         if asked and asked != value:
             raise UserError(
@@ -176,12 +175,12 @@ class _Run:
         args, saved = self._args, self.saved
         rows = read_rows(source, skip)
         for first in itertools.islice(rows, 1):
-            columns = (args.id,) if args.labels else saved.exclude
-            for column in (saved.target.column, *columns) if source.has_columns else ():
-                check_column(source.name, column, first.record)
             known = self._scored(source.name, skip) if args.labels else None
-            if known is None and source.has_columns and not saved.features(first.record):
-                raise UserError(f"{source.name}: no column is left to learn from")
+            if known is not None:
+                for column in (saved.target.column, args.id):
+                    check_column(source.name, column, first.record)
+            elif source.has_columns:
+                saved.target.check(source.name, first.record)
             if known is not None or not skip:
                 n = _N_CHECKED
                 records = first_records(source, n) if known is None else known.values()
@@ -242,7 +241,7 @@ class _File:
         saved = self._saved
         try:
             positive = saved.target.label(row.record)
-            x = saved.features(row.record)
+            x = saved.target.features(row.record)
             if positive is not None:
                 score = saved.model.score_one(x)
                 saved.model.learn_one(x, positive)

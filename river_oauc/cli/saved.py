@@ -31,9 +31,7 @@ class SavedModel:
     model
         The model.
     target
-        The label that it learns; its column is empty if the command line has not learned it yet.
-    exclude
-        Columns that are left out.
+        The columns that it learns; that of the label is empty if it has not learned from a file.
     n_rows, n_positives
         Number of rows that the command line has learned, and how many of them were positive.
     progress
@@ -45,7 +43,6 @@ class SavedModel:
 
     model: OnlineAUCClassifier
     target: Target = Target("")
-    exclude: tuple[str, ...] = ()
     n_rows: int = 0
     n_positives: int = 0
     progress: InputProgress = field(default_factory=InputProgress)
@@ -63,10 +60,10 @@ class SavedModel:
         if not isinstance(model, OnlineAUCClassifier):
             raise UserError(f"{path}: it holds a {type(model).__name__}, which is no learner")
         try:
+            exclude = tuple(map(str, notes.get("target", {}).get("exclude", ())))
             return cls(
                 model,
-                Target(**notes.get("target", {"column": ""})),
-                tuple(map(str, notes.get("exclude", ()))),
+                Target(**{"column": "", **notes.get("target", {}), "exclude": exclude}),
                 int(notes.get("rows", 0)),
                 int(notes.get("positives", 0)),
                 InputProgress(notes.get("files", ())),
@@ -78,19 +75,13 @@ class SavedModel:
     def write(self, path: pathlib.Path) -> None:
         """Replace the model file in one step."""
         notes = {
-            "target": asdict(self.target),
-            "exclude": list(self.exclude),
+            "target": asdict(self.target) | {"exclude": list(self.target.exclude)},
             "rows": self.n_rows,
             "positives": self.n_positives,
             "files": self.progress.to_json(),
             "kinds": self.kinds,
         }
         model_file.save(self.model, path, notes)
-
-    def features(self, record: dict[Any, Any]) -> dict[Any, Any]:
-        """Return what the model sees of a row: all columns but the label and those left out."""
-        hidden = {self.target.column, *self.exclude}
-        return {name: value for name, value in record.items() if name not in hidden}
 
     def check_features(self, name: str, records: Iterable[Any], share: float, allow: bool) -> None:
         """Refuse records that are unlike those that the model has learned, and note what they are.
@@ -107,7 +98,7 @@ class SavedModel:
             Whether to refuse nothing.
 
         """
-        kinds = _kinds(map(self.features, records))
+        kinds = _kinds(map(self.target.features, records))
         remedy = "if it is meant, --allow-new-features learns it"
         shared = [feature for feature in self.kinds if feature in kinds]
         if self.kinds and not allow and len(shared) < max(1, share * len(self.kinds)):

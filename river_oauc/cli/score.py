@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         for line, record, number in read_rows(source, refusals=refusals):
             if args.id is not None:
                 check_column(source.name, args.id, record)
-            x = saved.features(record)
+            x = saved.target.features(record)
             try:
                 scored = [saved.model.score_one(x), saved.model.predict_proba_one(x)[True]]
                 reasons = [_reasons(explain(x), args.reasons)] if explain else []

@@ -1,12 +1,13 @@
-"""The column with the label, and which of its values are positive."""
+"""The columns of a file: the label, which of its values are positive, and the features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console.names import check_column
 from river_oauc.cli.console.text import listed
 from river_oauc.limits import short_repr
 from river_oauc.records.parse import UNKNOWN, parse_value
@@ -17,7 +18,7 @@ MAX_LABELS = 20
 
 @dataclass(frozen=True)
 class Target:
-    """What the user has said about the label.
+    """What the user has said about the columns of a file.
 
     Parameters
     ----------
@@ -26,11 +27,28 @@ class Target:
     positive
         Its positive value, as text; all others are negative. If None, labels must be true and
         false, 1 and 0, or 1 and -1.
+    exclude
+        Columns to leave out.
 
     """
 
     column: str
     positive: str | None = None
+    exclude: tuple[str, ...] = ()
+
+    def features(self, record: dict[Any, Any]) -> dict[Any, Any]:
+        """Return all columns of a row but the label and those to leave out."""
+        hidden = (self.column, *self.exclude)
+        return {name: value for name, value in record.items() if name not in hidden}
+
+    def check(self, name: str, columns: Collection[str]) -> None:
+        """Refuse a file that lacks one of these columns, or has no other one."""
+        for column in (self.column, *self.exclude):
+            check_column(name, column, columns)
+        if self.column in self.exclude:
+            raise UserError(f"{name}: {self.column!r} is the target, and not to exclude")
+        if not self.features(dict.fromkeys(columns)):
+            raise UserError(f"{name}: no column is left to learn from")
 
     def label(self, record: dict[Any, Any]) -> bool | None:
         """Return whether a row is positive, or None if it has no label.

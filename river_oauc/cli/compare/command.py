@@ -216,14 +216,12 @@ def _stream(
         hint = closest_name(args.data, SETS)
         raise UserError(f"{args.data}: no such file or set{hint}; the sets are {', '.join(SETS)}")
     if is_file:
-        target = Target(args.target or "", args.positive)
-        stream = file_stream(
-            args.data, target, args.exclude, rows_of_width, seed=seed, time=args.time
-        )
-    elif args.target or args.positive or args.time:
-        raise UserError(f"--target, --positive and --time go with a file; {args.data} is a set")
+        target = Target(args.target or "", args.positive, tuple(args.exclude))
+        stream = file_stream(args.data, target, rows_of_width, seed=seed, time=args.time)
+    elif args.target or args.positive or args.exclude or args.time:
+        raise UserError(f"{args.data} is a set: --target and the like go with a file")
     else:
-        stream = set_stream(args.data, args.exclude, rows_of_width, seed=seed)
+        stream = set_stream(args.data, rows_of_width, seed=seed)
     return stream, max_rows
 
 

@@ -6,9 +6,9 @@ import datetime
 import itertools
 import pathlib
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from river import datasets
 
@@ -17,7 +17,7 @@ from river_oauc.cli.console.names import check_column
 from river_oauc.cli.console.text import one_line, shorten
 from river_oauc.cli.models import Example
 from river_oauc.cli.preparations import typed
-from river_oauc.cli.readers.rows import LIBSVM_TARGET, Record, Refusals, Row, read_rows
+from river_oauc.cli.readers.rows import LIBSVM_TARGET, Refusals, read_rows
 from river_oauc.cli.readers.source import STDIN, Source, open_source
 from river_oauc.cli.target import Target
 from river_oauc.records.parse import read_record
@@ -59,7 +59,7 @@ class Stream:
         return sum(y for _, y in self.examples)
 
 
-def width(records: Sequence[Record]) -> float:
+def width(records: Sequence[dict[Any, Any]]) -> float:
     """Return the mean number of known values of a record."""
     n_known = sum(value is not None for record in records for value in record.values())
     return n_known / max(len(records), 1)
@@ -68,7 +68,6 @@ def width(records: Sequence[Record]) -> float:
 def file_stream(
     path: str,
     target: Target,
-    exclude: Collection[str],
     rows_of_width: RowsOfWidth,
     *,
     seed: int | None = None,
@@ -81,9 +80,7 @@ def file_stream(
     path
         The path as the user wrote it, or `-`.
     target
-        The label. In a LIBSVM file its column may be empty.
-    exclude
-        Columns to leave out.
+        The columns. In a LIBSVM file, that of the label may be empty.
     rows_of_width
         How many rows to take.
     seed
@@ -96,68 +93,52 @@ def file_stream(
         if not target.column:
             if source.format != "libsvm":
                 raise UserError(f"{source.name}: --target COLUMN says which column is the label")
-            target = Target(LIBSVM_TARGET, target.positive)
-        reader = _Reader(source, target, exclude, time)
+            target = replace(target, column=LIBSVM_TARGET)
+        reader = _Reader(source, target, time)
         rows = iter(reader)
         first = list(itertools.islice(rows, FIRST_ROWS))
-        n = rows_of_width(width([reader.features(row.record) for row in first]))
+        n = rows_of_width(width([row.x for row in first]))
         rows = itertools.chain(first, rows)
         if seed is None:
-            kept, n_more = (
-                list(itertools.islice(rows, n)),
-                sum(1 for _ in itertools.islice(rows, 1)),
-            )
+            kept = list(itertools.islice(rows, n))
+            next(rows, None)
         else:
-            kept, n_more = _sample(rows, n, random.Random(seed))
+            kept = _sample(rows, n, random.Random(seed))
         reader.check()
-        if not kept:
-            raise UserError(f"{source.name}: there is no row with a label")
-        if time is not None:
-            kept.sort(key=lambda row: _seconds(row.record[time]))
-        labels = _labels(source, kept, target)
-    notes = list(reader.notes())
-    if n_more:
+    name, notes = source.name, list(reader.notes())
+    if not kept:
+        raise UserError(f"{name}: there is no row with a label")
+    if has_more := reader.n_rows > n:
         which = "the first" if seed is None else "a random sample of"
         notes.append(f"{which} {n:,} rows, as many as there is time for; --seconds S changes that")
-    if len(set(labels)) == 1:
-        why = target.one_class(row.record[target.column] for row in kept)
-        remedy = "; --shuffle takes rows of all of the file" if n_more and seed is None else ""
-        raise UserError(f"{source.name}: the {len(kept):,} rows are of one class: {why}{remedy}")
-    if seed is None and time is None and (order := _order(labels, target.column)):
+    if len({row.y for row in kept}) == 1:
+        why = target.one_class(row.label for row in kept)
+        remedy = "; --shuffle takes rows of all of the file" if has_more and seed is None else ""
+        raise UserError(f"{name}: the {len(kept):,} rows are of one class: {why}{remedy}")
+    if time is not None:
+        kept.sort(key=lambda row: row.seconds)
+    elif seed is None and (order := _order([row.y for row in kept], target.column)):
         notes.append(order)
-    title = "standard input" if path == STDIN else pathlib.Path(path).name
     return Stream(
-        one_line(shorten(title, width=50)),
-        [(reader.features(row.record), y) for row, y in zip(kept, labels, strict=True)],
+        one_line(shorten(name if path == STDIN else pathlib.Path(path).name, width=50)),
+        [(row.x, row.y) for row in kept],
         tuple(notes),
-        None if time is None else tuple(_seconds(row.record[time]) for row in kept),
+        None if time is None else tuple(row.seconds for row in kept),
     )
 
 
-def set_stream(
-    name: str,
-    exclude: Collection[str],
-    rows_of_width: RowsOfWidth,
-    *,
-    seed: int | None = None,
-) -> Stream:
+def set_stream(name: str, rows_of_width: RowsOfWidth, *, seed: int | None = None) -> Stream:
     """Load a set of river, of which the rows are in random order if there is a seed.
 
     Examples
     --------
-    >>> stream = set_stream("Phishing", (), lambda width: 2_000, seed=42)
+    >>> stream = set_stream("Phishing", lambda width: 2_000, seed=42)
     >>> stream.title, len(stream.examples), stream.n_positives
     ('Phishing', 1250, 548)
 
     """
     title, read = SETS[name]
     examples = list(read())
-    for feature in exclude:
-        check_column(title, feature, map(str, examples[0][0]))
-    examples = [
-        ({feature: x[feature] for feature in x if str(feature) not in exclude}, y)
-        for x, y in examples
-    ]
     if seed is not None:
         random.Random(seed).shuffle(examples)
     examples = examples[: rows_of_width(width([x for x, _ in examples[:FIRST_ROWS]]))]
@@ -180,54 +161,55 @@ SETS: dict[str, tuple[str, Callable[[], Iterable[Example]]]] = {
 }
 
 
+class _Labelled(NamedTuple):
+    """A row with a label: its features, whether it is positive, the label, and when it came."""
+
+    x: dict[Any, Any]
+    y: bool
+    label: Any
+    seconds: float
+
+
 class _Reader:
-    """Iterate over the rows of a file that can be learned, and count the others."""
+    """Iterate over the rows of a file that can be learned, and count all."""
 
-    def __init__(
-        self, source: Source, target: Target, exclude: Collection[str], time: str | None
-    ) -> None:
+    def __init__(self, source: Source, target: Target, time: str | None) -> None:
         self._source, self._target, self._time = source, target, time
-        self._exclude = tuple(exclude)
         self._names: dict[str, None] = {}
-        self._n_unlabelled = 0
         self._refusals = Refusals()
+        self.n_rows = self._n_unlabelled = 0
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[_Labelled]:
+        target, time = self._target, self._time
         for row in read_rows(self._source):
             # Learners of others do not read strings as numbers.
             record = {name: typed(value) for name, value in row.record.items()}
-            if not self._names and self._source.has_columns:
-                self._names.update(dict.fromkeys(record))
-                self.check()
+            is_first = not self._names
             self._names.update(dict.fromkeys(record))
-            if record.get(self._target.column) is None:
-                self._n_unlabelled += 1
-                continue
+            if is_first and self._source.has_columns:
+                self.check()
             try:
-                read_record(self.features(record))
-                if self._time is not None:
-                    _seconds(record.get(self._time))
+                y, x = target.label(record), target.features(record)
+                read_record(x)
+                seconds = 0.0 if time is None else _seconds(record.get(time))
             except ValueError as error:
                 self._refusals.add(self._source, row.line, error)
                 continue
-            yield row._replace(record=record)
+            except UserError as error:
+                raise UserError(f"{self._source.name}: line {row.line:,}: {error}") from None
+            if y is None:
+                self._n_unlabelled += 1
+                continue
+            self.n_rows += 1
+            yield _Labelled(x, y, record[target.column], seconds)
 
     def check(self) -> None:
         """Refuse columns that the user names and that do not exist, and a file without features."""
-        name, columns = self._source.name, [self._target.column, *self._exclude]
         if not self._names:
-            raise UserError(f"{name}: there is no row in it")
-        for column in (*columns, *([] if self._time is None else [self._time])):
-            check_column(name, column, self._names)
-        if self._target.column in self._exclude:
-            raise UserError(f"{name}: {self._target.column!r} is the target, and not to exclude")
-        if not self._names.keys() - set(columns):
-            raise UserError(f"{name}: there is no column besides {self._target.column!r}")
-
-    def features(self, record: dict[Any, Any]) -> dict[Any, Any]:
-        """Return a record without the label and what is to be left out."""
-        hidden = (self._target.column, *self._exclude)
-        return {name: value for name, value in record.items() if name not in hidden}
+            raise UserError(f"{self._source.name}: there is no row in it")
+        self._target.check(self._source.name, self._names)
+        if self._time is not None:
+            check_column(self._source.name, self._time, self._names)
 
     def notes(self) -> Iterator[str]:
         """Yield what the user should know about the file."""
@@ -249,27 +231,16 @@ def _seconds(time: Any) -> float:
     return seconds
 
 
-def _sample(rows: Iterable[Row], n: int, rng: random.Random) -> tuple[list[Row], int]:
-    """Return n rows drawn without replacement, in random order, and how many there are besides."""
-    kept: list[Row] = []
+def _sample(rows: Iterable[_Labelled], n: int, rng: random.Random) -> list[_Labelled]:
+    """Return n rows drawn without replacement, in random order."""
+    kept: list[_Labelled] = []
     for i, row in enumerate(rows):
         if i < n:
             kept.append(row)
         elif (j := rng.randrange(i + 1)) < n:
             kept[j] = row
     rng.shuffle(kept)
-    return kept, max(0, i + 1 - n) if kept else 0
-
-
-def _labels(source: Source, rows: Sequence[Row], target: Target) -> list[bool]:
-    """Return which rows are positive."""
-    labels: list[bool] = []
-    for row in rows:
-        try:
-            labels.append(bool(target.label(row.record)))
-        except UserError as error:
-            raise UserError(f"{source.name}: line {row.line:,}: {error}") from None
-    return labels
+    return kept
 
 
 def _order(labels: Sequence[bool], target: str) -> str | None:
