@@ -84,7 +84,7 @@ def test_order_rows_and_shuffle() -> None:
     assert {len(set(each)) for each in seen} == {15}
     counts = [sum(i in each for each in seen) for i in range(30)]
     assert 70 < min(counts) and max(counts) < 130
-    enough = "25 rows, as many as there is time for; --seconds S changes that"
+    enough = "25 rows, as many as --seconds and --limit allow"
     assert read(numbered(30), n=25).notes == (f"the first {enough}",)
     assert read(numbered(30), n=25, seed=1).notes == (f"a random sample of {enough}",)
     assert not read(numbered(25), n=25).notes and not read(numbered(25), n=25, seed=1).notes

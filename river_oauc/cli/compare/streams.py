@@ -110,7 +110,7 @@ def file_stream(
         raise UserError(f"{name}: there is no row with a label")
     if has_more := reader.n_rows > n:
         which = "the first" if seed is None else "a random sample of"
-        notes.append(f"{which} {n:,} rows, as many as there is time for; --seconds S changes that")
+        notes.append(f"{which} {n:,} rows, as many as --seconds and --limit allow")
     if len({row.y for row in kept}) == 1:
         why = target.one_class(row.label for row in kept)
         remedy = "; --shuffle takes rows of all of the file" if has_more and seed is None else ""

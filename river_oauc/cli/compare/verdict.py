@@ -115,7 +115,7 @@ def ahead_of(best: Standing, unranked: Sequence[Standing]) -> list[Standing]:
     return [
         each
         for each in unranked
-        if each.auc > Standing([best.run], best.labels[: len(each.labels)]).auc
+        if each.auc > max(0.5, Standing([best.run], best.labels[: len(each.labels)]).auc)
     ]
 
 
