@@ -325,14 +325,14 @@ def test_the_rows_follow_from_the_time_and_the_width_alone(monkeypatch: Any) -> 
     assert affordable_rows(find_contenders(None), 1.0, 1e6) == runs_module.MIN_ROWS
     # A clock that is three times as fast changes nothing.
     rows = [(i % 13, i % 7, int(i % 11 == 0)) for i in range(3_000)]
-    command = ["compare", write_csv(rows, "a", "b", "y"), "--target", "y", "--seconds", "1"]
+    command = ["compare", write_csv(rows, "a", "b", "y"), "--target", "y", "--seconds", "4"]
     command += ["--models", "PAI", "ARFClassifier", "HoeffdingTreeClassifier"]
     clock, texts = runs_module.time.process_time, []
     for factor in (1.0, 3.0):
         monkeypatch.setattr(runs_module.time, "process_time", lambda f=factor: f * clock())
         text = re.sub(r" +[\d,]+ +[\d.]+ [KM]iB", "", output(*command))
         texts.append(re.sub("[ ─]+", " ", text))
-    assert texts[0] == texts[1] and "the first 1,000 rows, as many as there is time" in texts[0]
+    assert texts[0] == texts[1] and "the first 2,400 rows, as many as --seconds and" in texts[0]
 
 
 OWN_MODELS = """
