@@ -93,13 +93,12 @@ def verdicts(comparisons: Sequence[Comparison]) -> list[str]:
         for comparison, (_, evidence) in zip(comparisons, found, strict=True)
     ]
     at_once, late = comparisons
-    winner, best_late = found[0][0], late.ranked[0].name
-    fallen = late.find(winner or "")
-    if winner and fallen and winner != best_late:
+    fallen = late.find(found[0][0] or "")
+    best = late.ranked[0]
+    if fallen and fallen not in not_worse_than_the_best(late.ranked):
         lines.append(
-            f"The ranking at once does not survive the delay: {winner} falls from "
-            f"{at_once.ranked[0].auc:.3f} to {fallen.auc:.3f}, {best_late} has "
-            f"{late.ranked[0].auc:.3f}"
+            f"The ranking at once does not survive the delay: {fallen.name} falls from "
+            f"{at_once.ranked[0].auc:.3f} to {fallen.auc:.3f}, {best.name} has {best.auc:.3f}"
         )
     return lines
 
