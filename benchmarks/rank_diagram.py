@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from benchmarks.ranking import LEVEL, Ranking
 from benchmarks.themes import LIGHT, Theme
-from river_oauc.cli.console.figure import new_figure, to_png
+from river_oauc.cli.figure import new_figure, to_png
 
 __all__ = ["draw_ranks"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from river_oauc.cli.console.figure import GREY, LINE, TEXT
+from river_oauc.cli.figure import GREY, LINE, TEXT
 
 __all__ = ["DARK", "LIGHT", "Theme"]
 

@@ -30,8 +30,7 @@ import pytest
 from commands import call, output, refusal
 
 from river_oauc import OAUCM, AutoOAUC, SparseOAUCM, model_file
-from river_oauc.cli import saved
-from river_oauc.cli.console import paths
+from river_oauc.cli import saved, writing
 from river_oauc.cli.readers import rows as rows_module
 from river_oauc.cli.readers import source as source_module
 from river_oauc.cli.readers.rows import read_rows
@@ -530,7 +529,7 @@ def test_a_model_goes_on_as_it_was_begun() -> None:
 def test_one_command_at_a_time_writes_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(payments(20))
     write("", ".m.oauc.dead.tmp")
-    with paths.locked(pathlib.Path("m.oauc"), "model"):
+    with writing.locked(pathlib.Path("m.oauc"), "model"):
         said = refusal("learn", "data.csv", *SPARSE)
         assert said == "m.oauc: another command is writing the model; try again later"
     output("learn", "data.csv", *SPARSE)
@@ -542,7 +541,7 @@ def test_one_command_at_a_time_writes_a_model(monkeypatch: pytest.MonkeyPatch) -
         os.remove(".m.oauc.lock")
         write("", ".m.oauc.lock")
 
-    monkeypatch.setattr(paths.fcntl, "flock", flock)
+    monkeypatch.setattr(writing.fcntl, "flock", flock)
     assert "another command" in refusal("learn", "data.csv", *SPARSE)
 
 

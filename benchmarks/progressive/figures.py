@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from benchmarks.progressive.summary import Group
 from benchmarks.themes import DARK, LIGHT, Theme
-from river_oauc.cli.console.figure import new_figure, to_png
+from river_oauc.cli.figure import new_figure, to_png
 
 __all__ = ["draw_distances"]
 

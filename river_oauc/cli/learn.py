@@ -11,12 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.interrupts import Interrupts, interrupts_held
-from river_oauc.cli.console.names import check_column
-from river_oauc.cli.console.paths import locked
-from river_oauc.cli.console.terminal import positive_int, say, status_line
-from river_oauc.cli.console.text import shorten
+from river_oauc.cli.console import UserError, check_column, positive_int, say, shorten, status_line
 from river_oauc.cli.hints import text_hint
 from river_oauc.cli.models import new_learner
 from river_oauc.cli.progress import END, PART
@@ -31,6 +26,7 @@ from river_oauc.cli.readers.rows import (
 from river_oauc.cli.readers.source import FORMATS, STDIN, Source, open_source
 from river_oauc.cli.saved import SavedModel
 from river_oauc.cli.target import MAX_LABELS, Target
+from river_oauc.cli.writing import Interrupts, interrupts_held, locked
 from river_oauc.metrics.roc import exact_auc
 
 _LEARNERS = ("AutoOAUC", "OTAUC", "SparseOAUCM")

@@ -12,14 +12,11 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import check_column
-from river_oauc.cli.console.paths import locked
-from river_oauc.cli.console.terminal import positive_int
-from river_oauc.cli.console.text import one_line
+from river_oauc.cli.console import UserError, check_column, one_line, positive_int
 from river_oauc.cli.readers.rows import Refusals, read_rows
 from river_oauc.cli.readers.source import FORMATS, Source, open_source
 from river_oauc.cli.saved import SavedModel
+from river_oauc.cli.writing import locked
 from river_oauc.explanations import Explanation
 from river_oauc.files import replacing
 

@@ -18,10 +18,9 @@ from river_oauc.cli.compare.report import Comparison
 from river_oauc.cli.compare.runs import Arrivals, affordable_rows, make_runs
 from river_oauc.cli.compare.streams import SETS, Stream, file_stream, set_stream
 from river_oauc.cli.compare.verdict import standings
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import closest_name
-from river_oauc.cli.console.paths import check_writable
-from river_oauc.cli.console.terminal import (
+from river_oauc.cli.console import (
+    UserError,
+    closest_name,
     positive_int,
     print_table,
     print_wrapped,
@@ -32,6 +31,7 @@ from river_oauc.cli.console.terminal import (
 from river_oauc.cli.models import CONTENDERS, Contender, find_contenders
 from river_oauc.cli.readers.source import FORMATS, STDIN
 from river_oauc.cli.target import Target
+from river_oauc.cli.writing import check_writable
 from river_oauc.files import replace_file
 
 DEFAULT_PLOT = pathlib.Path("river-oauc-compare.png")

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from river_oauc.cli.compare.report import Comparison
 from river_oauc.cli.compare.verdict import windows
-from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
+from river_oauc.cli.figure import GREY, LINE, TEXT, new_figure, to_png
 
 # Okabe and Ito's colour-blind safe palette without yellow, which is invisible on white. Ours are
 # thick and solid, the others thin and dashed.

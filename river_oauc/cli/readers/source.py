@@ -15,7 +15,7 @@ import typing
 import zlib
 from collections.abc import Callable, Iterator
 
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.console import UserError
 
 FORMATS = "CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz"
 
