@@ -88,11 +88,11 @@ _PAPER = (
 # Undersampling before logistic regression is the usual choice in river for rare positives.
 # river's Perceptron has a bias, ours has none.
 _RIVER: tuple[tuple[str, Callable[[int], Any], bool, tuple[str, ...], float], ...] = (
-    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR, 150),
-    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR, 150),
-    ("RandomUnderSampler", _undersampled, True, LINEAR, 150),
-    ("PAClassifier", lambda _: linear_model.PAClassifier(), False, LINEAR, 150),  # type: ignore
-    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR, 150),
+    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR, 250),
+    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR, 250),
+    ("RandomUnderSampler", _undersampled, True, LINEAR, 250),
+    ("PAClassifier", lambda _: linear_model.PAClassifier(), False, LINEAR, 250),  # type: ignore
+    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR, 250),
     ("HoeffdingTreeClassifier", lambda _: tree.HoeffdingTreeClassifier(), False, TREE, 200),
     (ARF, _trees, True, TREE, 900),
 )
@@ -142,7 +142,8 @@ def _import_contender(path: str) -> Contender:
     sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module), attribute)
-        model: Any = found.clone() if isinstance(found, base.Base) else found()
+        make: Callable[[], Any] = found.clone if isinstance(found, base.Base) else found
+        model = make()
     except Exception as error:
         raise UserError(f"--models {path}: {type(error).__name__}: {error}") from error
     finally:
@@ -150,4 +151,4 @@ def _import_contender(path: str) -> Contender:
     for method in ("predict_proba_one", "learn_one"):
         if not callable(getattr(model, method, None)):
             raise UserError(f"--models {path}: a {type(model).__name__} has no {method}")
-    return Contender(path, lambda seed: model)
+    return Contender(path, lambda seed: make())
