@@ -17,7 +17,8 @@ from benchmarks.progressive.report import RANKED, ranks_text, rows, to_csv, to_m
 from benchmarks.progressive.summary import Group, means
 from benchmarks.progressive.validation import Cell, Outcome, outcome_of
 from benchmarks.workers import add_jobs_argument, run_cells
-from river_oauc.cli.console import UserError, known_names, positive_int, print_table, say
+from river_oauc.cli.console import positive_int, print_table, say
+from river_oauc.cli.messages import UserError, known_names
 from river_oauc.cli.models import Example
 from river_oauc.files import replace_file
 

@@ -23,7 +23,7 @@ from benchmarks.progressive.report import rows, to_csv, to_markdown
 from benchmarks.progressive.summary import Figure, Group
 from benchmarks.progressive.validation import Cell, Outcome, auc_in_windows, outcome_of
 from river_oauc.cli import retrained
-from river_oauc.cli.console import UserError
+from river_oauc.cli.messages import UserError
 
 
 def test_auc_in_windows_is_the_mean_over_windows():

@@ -9,7 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from river_oauc.cli.console import UserError, one_line, positive_int, print_table, say, shorten
+from river_oauc.cli.console import positive_int, print_table, say
+from river_oauc.cli.messages import UserError, one_line, shorten
 from river_oauc.cli.readers.rows import STOP, read_rows
 from river_oauc.cli.readers.source import open_source
 from river_oauc.cli.saved import SavedModel

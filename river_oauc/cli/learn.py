@@ -11,8 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from river_oauc.cli.console import UserError, check_column, positive_int, say, shorten, status_line
+from river_oauc.cli.console import positive_int, say, status_line
 from river_oauc.cli.hints import text_hint
+from river_oauc.cli.messages import UserError, check_column, shorten
 from river_oauc.cli.models import new_learner
 from river_oauc.cli.progress import END, PART
 from river_oauc.cli.readers.rows import (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
 from river_oauc import __version__
-from river_oauc.cli.console import UserError, one_line
+from river_oauc.cli.messages import UserError, one_line
 
 _REQUIRED_PACKAGES = ("matplotlib", "rich", "threadpoolctl")
 

@@ -14,7 +14,7 @@ from typing import Any
 from river import base, forest, imblearn, linear_model, optim, tree
 
 import river_oauc
-from river_oauc.cli.console import UserError, known_name
+from river_oauc.cli.messages import UserError, known_name
 from river_oauc.cli.preparations import CODES, LINEAR, MIN_MAX, RAW, TREE
 from river_oauc.cli.retrained import Retrained, is_installed
 

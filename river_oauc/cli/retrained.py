@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from river_oauc.cli.console import UserError
+from river_oauc.cli.messages import UserError
 from river_oauc.metrics import exact_auc
 
 Example = tuple[dict[Any, Any], bool]

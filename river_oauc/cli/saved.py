@@ -10,7 +10,7 @@ from typing import Any
 
 from river_oauc import model_file
 from river_oauc.classifier import OnlineAUCClassifier
-from river_oauc.cli.console import UserError, listed, shorten
+from river_oauc.cli.messages import UserError, listed, shorten
 from river_oauc.cli.progress import InputProgress
 from river_oauc.cli.target import Target
 from river_oauc.explanations import ExplainingClassifier, Explanation

@@ -12,7 +12,8 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from river_oauc.cli.console import UserError, check_column, one_line, positive_int
+from river_oauc.cli.console import positive_int
+from river_oauc.cli.messages import UserError, check_column, one_line
 from river_oauc.cli.readers.rows import Refusals, read_rows
 from river_oauc.cli.readers.source import FORMATS, Source, open_source
 from river_oauc.cli.saved import SavedModel

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from river_oauc.cli.console import UserError, check_column, listed
+from river_oauc.cli.messages import UserError, check_column, listed
 from river_oauc.limits import short_repr
 from river_oauc.records.parse import UNKNOWN, parse_value
 

@@ -10,7 +10,7 @@ import signal
 import typing
 from collections.abc import Iterator
 
-from river_oauc.cli.console import UserError
+from river_oauc.cli.messages import UserError
 
 try:
     import fcntl

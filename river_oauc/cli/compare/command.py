@@ -19,8 +19,6 @@ from river_oauc.cli.compare.runs import Arrivals, affordable_rows, make_runs
 from river_oauc.cli.compare.streams import SETS, Stream, file_stream, set_stream
 from river_oauc.cli.compare.verdict import standings
 from river_oauc.cli.console import (
-    UserError,
-    closest_name,
     positive_int,
     print_table,
     print_wrapped,
@@ -28,6 +26,7 @@ from river_oauc.cli.console import (
     say,
     status_line,
 )
+from river_oauc.cli.messages import UserError, closest_name
 from river_oauc.cli.models import CONTENDERS, Contender, find_contenders
 from river_oauc.cli.readers.source import FORMATS, STDIN
 from river_oauc.cli.target import Target

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_oauc.cli.console import one_line, shorten
+from river_oauc.cli.messages import one_line, shorten
 from river_oauc.cli.models import Contender, Example
 from river_oauc.cli.preparations import PREPARATIONS
 from river_oauc.cli.retrained import Retrained

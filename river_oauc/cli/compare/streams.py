@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from river import datasets
 
-from river_oauc.cli.console import UserError, check_column, one_line, shorten
+from river_oauc.cli.messages import UserError, check_column, one_line, shorten
 from river_oauc.cli.models import Example
 from river_oauc.cli.preparations import typed
 from river_oauc.cli.readers.rows import LIBSVM_TARGET, Refusals, read_rows

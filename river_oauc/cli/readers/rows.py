@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from river_oauc.cli.console import UserError, shorten
+from river_oauc.cli.messages import UserError, shorten
 from river_oauc.cli.readers.source import HEAD_BYTES, MAX_ROW_BYTES, Source
 
 # The label of a LIBSVM row, beside its features, whose names are numbers.

@@ -15,7 +15,7 @@ import typing
 import zlib
 from collections.abc import Callable, Iterator
 
-from river_oauc.cli.console import UserError
+from river_oauc.cli.messages import UserError
 
 FORMATS = "CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz"
 
