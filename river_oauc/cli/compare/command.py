@@ -238,12 +238,14 @@ def _compare(
         "labels at once": np.arange(n),
         f"labels {delay.text} late": delay.arrivals(n, stream.times),
     }
-    runs = {when: make_runs(contenders, args.seed) for when in passes}
     comparisons = []
     with progress_bar("{task.description}") as progress:
-        task = progress.add_task("", total=n * sum(map(len, runs.values())))
+        task = progress.add_task(
+            "", total=2 * n * sum(len(each.preparations) for each in contenders)
+        )
         for when, arrivals in passes.items():
-            for run in runs[when]:
+            runs = make_runs(contenders, args.seed)
+            for run in runs:
                 progress.update(task, description=run.contender.name)
                 rows = slice(max_rows.get(run.contender.name))
                 run.follow(
@@ -252,10 +254,8 @@ def _compare(
                     args.seconds,
                     lambda n: progress.advance(task, n),
                 )
-            comparisons.append(Comparison(when, *standings(labels, runs[when]), runs[when]))
+            comparisons.append(Comparison(when, *standings(labels, runs), runs))
             if not comparisons[-1].ranked:
-                failed = report.failures(runs[when]) or {
-                    "every model": "is too slow; --seconds is more"
-                }
+                failed = report.failures(runs) or {"every model": "is too slow; --seconds is more"}
                 raise UserError(f"{' '.join(next(iter(failed.items())))}; --models picks others")
     return comparisons

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import pickle
@@ -69,7 +70,7 @@ class Run:
     preparation
         The name of the preparation.
     model
-        A classifier of river, behind its preparation.
+        A classifier of river, behind its preparation. It is not kept after the run.
 
     Attributes
     ----------
@@ -80,6 +81,8 @@ class Run:
         CPU time of prediction and learning, the preparation included.
     error
         Why it could not go on, if so.
+    n_bytes
+        The size of the model as a pickle, its preparation included; None if there is none.
 
     """
 
@@ -89,6 +92,7 @@ class Run:
     scores: array[float] = field(default_factory=lambda: array("d"))
     seconds: float = 0.0
     error: str | None = None
+    n_bytes: int | None = None
 
     def follow(
         self,
@@ -102,19 +106,23 @@ class Run:
             if isinstance(self.model, Retrained):
                 scores, _, self.seconds = self.model.follow(examples, max_seconds, arrivals)
                 self.scores.extend(scores)
+                self.n_bytes = self.model._raw_memory_usage
                 on_rows(len(examples))
-                return
-            stream = steps(examples, arrivals)
-            while self.seconds <= max_seconds and (turn := [*itertools.islice(stream, _CHUNK)]):
-                start = time.process_time()
-                for step in turn:
-                    self._take(step)
-                self.seconds += time.process_time() - start
-                on_rows(len(turn))
+            else:
+                stream = steps(examples, arrivals)
+                while self.seconds <= max_seconds and (turn := [*itertools.islice(stream, _CHUNK)]):
+                    start = time.process_time()
+                    for step in turn:
+                        self._take(step)
+                    self.seconds += time.process_time() - start
+                    on_rows(len(turn))
+                with contextlib.suppress(Exception):
+                    self.n_bytes = len(pickle.dumps(self.model))
         except Exception as error:
             # Whatever a model raises, the others go on.
             what = shorten(one_line(f"{type(error).__name__}: {error}"), width=200)
             self.error = f"fails at row {len(self.scores) + 1:,}: {what}"
+        self.model = None
 
     def _take(self, step: Step) -> None:
         # A model may change its record.
@@ -124,16 +132,6 @@ class Run:
         for x, y in step.known:
             self.model.learn_one(dict(x), y)
         self.scores.append(0.5 if math.isnan(p) else p)
-
-    @property
-    def n_bytes(self) -> int | None:
-        """The size of the model as a pickle, its preparation included; None if there is none."""
-        if isinstance(self.model, Retrained):
-            return self.model._raw_memory_usage
-        try:
-            return len(pickle.dumps(self.model))
-        except Exception:
-            return None
 
 
 def affordable_rows(contenders: Sequence[Contender], seconds: float, width: float) -> int:

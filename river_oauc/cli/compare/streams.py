@@ -22,8 +22,6 @@ from river_oauc.records.parse import read_record
 
 # The width of the rows is that of the first of them.
 FIRST_ROWS = 100
-# With fewer expected runs of labels than this, half as many may occur by chance.
-_FEW_RUNS = 30
 
 # How many rows to take if a row has this many values.
 RowsOfWidth = Callable[[float], int]
@@ -115,8 +113,8 @@ def file_stream(
         raise UserError(f"{name}: the {len(kept):,} rows are of one class: {why}{remedy}")
     if time is not None:
         kept.sort(key=lambda row: row.seconds)
-    elif seed is None and (order := _order([row.y for row in kept], target.column)):
-        notes.append(order)
+    elif seed is None and sum(a.y != b.y for a, b in itertools.pairwise(kept)) == 1:
+        notes.append(f"the rows are sorted by {target.column!r}, no fair stream: try --shuffle")
     return Stream(
         one_line(shorten(name if path == STDIN else pathlib.Path(path).name, width=50)),
         [(row.x, row.y) for row in kept],
@@ -239,28 +237,3 @@ def _sample(rows: Iterable[_Labelled], n: int, rng: random.Random) -> list[_Labe
             kept[j] = row
     rng.shuffle(kept)
     return kept
-
-
-def _order(labels: Sequence[bool], target: str) -> str | None:
-    """Return a warning if the order of the labels is far from random.
-
-    Where labels come in long runs, a model that repeats the last label does well.
-
-    Examples
-    --------
-    >>> _order([i % 500 < 50 for i in range(1_000)], "fraud")
-    "'fraud' comes in 4 runs, and would in about 181 in random order: unless the rows are in order
-    of time, try --shuffle"
-
-    """
-    n_runs = 1 + sum(a != b for a, b in itertools.pairwise(labels))
-    if n_runs == 2:
-        return f"the rows are sorted by {target!r}, which is not a fair stream: try --shuffle"
-    share = sum(labels) / len(labels)
-    expected = 1 + 2 * share * (1 - share) * len(labels)
-    if n_runs >= 0.5 * expected or expected < _FEW_RUNS:
-        return None
-    return (
-        f"{target!r} comes in {n_runs:,} runs, and would in about {expected:,.0f} in random order: "
-        "unless the rows are in order of time, try --shuffle"
-    )
