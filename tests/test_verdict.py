@@ -136,6 +136,16 @@ def test_a_winner() -> None:
         assert (" is ahead on the first 500 rows, 0.99" in evidence) == (winner is None)
 
 
+def test_a_lead_by_chance_on_the_first_rows_is_none() -> None:
+    labels = np.arange(5_000) % 20 == 0
+    scores = noisy(labels, 3.0, 1)
+    scores[:500] = noisy(labels[:500], 0.2, 2)
+    found = ranked(labels, scores, noisy(labels, 1.0, 3))
+    slow = Standing([run_of(CONTENDERS[5], scores[:500] + 0.05 * labels[:500])], labels[:500])
+    assert slow.auc > Standing([found[0].run], labels[:500]).auc
+    assert verdict(*found, unranked=[slow])[0] == "AutoOAUC"
+
+
 def test_no_winner() -> None:
     labels = np.arange(5_000) % 50 == 0
     scores = [noisy(labels, 1.0, seed) for seed in (1, 2, 3)]

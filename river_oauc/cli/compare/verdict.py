@@ -111,12 +111,19 @@ def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], l
 
 
 def ahead_of(best: Standing, unranked: Sequence[Standing]) -> list[Standing]:
-    """Return the learners that are ahead of the best one on the rows that they got through."""
-    return [
-        each
-        for each in unranked
-        if each.auc > max(0.5, Standing([best.run], best.labels[: len(each.labels)]).auc)
-    ]
+    """Return the learners that lead the best one on the rows that they got through.
+
+    Unless their AUC is higher than that over all rows, their lead must be significant: the first
+    rows, before much has been learned, say little.
+    """
+    found = []
+    for each in unranked:
+        same = Standing([best.run], each.labels)
+        if each.auc > same.auc and (
+            each.auc > best.auc or len(not_worse_than_the_best([each, same])) == 1
+        ):
+            found.append(each)
+    return found
 
 
 def windows(labels: BoolArray) -> list[slice]:
