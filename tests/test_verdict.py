@@ -141,7 +141,7 @@ def test_a_lead_by_chance_on_the_first_rows_is_none() -> None:
     scores = noisy(labels, 3.0, 1)
     scores[:500] = noisy(labels[:500], 0.2, 2)
     found = ranked(labels, scores, noisy(labels, 1.0, 3))
-    slow = Standing([run_of(CONTENDERS[5], scores[:500] + 0.05 * labels[:500])], labels[:500])
+    slow = Standing([run_of(CONTENDERS[5], noisy(labels[:500], 0.4, 4))], labels[:500])
     assert slow.auc > Standing([found[0].run], labels[:500]).auc
     assert verdict(*found, unranked=[slow])[0] == "AutoOAUC"
 
