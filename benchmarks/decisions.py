@@ -17,8 +17,8 @@ from benchmarks.examples import examples_of
 from benchmarks.markdown import markdown_table
 from benchmarks.records.sets import read_set
 from river_oauc import AutoOAUC, SparseOAUCM
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.cli.console import positive_int, print_table, progress_bar, say
+from river_oauc.cli.messages import known_names
 from river_oauc.cli.models import Example
 from river_oauc.decisions import AlertBudget, FalsePositiveRate, MinimumCost
 from river_oauc.files import replace_file

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from rich.console import Console
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.cli.console import positive_int, print_table, progress_bar, say
+from river_oauc.cli.messages import UserError
 from river_oauc.cli.models import CONTENDERS
 
 __all__ = ["Measurement", "add_arguments", "measure", "run", "write_table"]

@@ -13,7 +13,7 @@ import sys
 import typing
 from collections.abc import Mapping
 
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 if sys.platform == "win32":
     import msvcrt

@@ -15,8 +15,8 @@ from river import preprocessing
 from benchmarks.examples import examples_of
 from benchmarks.markdown import markdown_table
 from river_oauc import OAUCM, OAUCS, AutoOAUC, SparseOAUCM
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.cli.console import positive_int, print_table, progress_bar, say
+from river_oauc.cli.messages import known_names
 from river_oauc.cli.models import Example
 from river_oauc.files import replace_file
 from river_oauc.metrics import exact_auc

@@ -9,7 +9,8 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from benchmarks.ranking import LEVEL, Ranking
-from river_oauc.cli.console.figure import LIGHT, Theme, new_figure, to_png
+from benchmarks.themes import LIGHT, Theme
+from river_oauc.cli.figure import new_figure, to_png
 
 __all__ = ["draw_ranks"]
 
@@ -35,7 +36,7 @@ def draw_ranks(ranking: Ranking, title: str, theme: Theme = LIGHT) -> bytes:
     bars = ranking.cliques
     first_label = -0.55 - 0.3 * len(bars)
     bottom = first_label - 0.45 * (half - 1) - 0.4
-    figure = new_figure(9, 0.9 + 0.55 * (1.7 - bottom), theme)
+    figure = new_figure(9, 0.9 + 0.55 * (1.7 - bottom), theme.background)
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=theme.text)
     axes.set_axis_off()

@@ -13,8 +13,8 @@ from rich.console import Console
 from benchmarks.markdown import markdown_table
 from benchmarks.records.sets import read_set
 from river_oauc import AutoOAUC
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.cli.console import positive_int, print_table, progress_bar, say
+from river_oauc.cli.messages import known_names
 from river_oauc.cli.models import Example
 from river_oauc.evaluate import iter_reviews
 from river_oauc.feedback import AlertFeedback

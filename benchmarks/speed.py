@@ -18,13 +18,7 @@ from river import base
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from river_oauc import AutoOAUC, compiled
-from river_oauc.cli.console.terminal import (
-    positive_int,
-    print_table,
-    print_wrapped,
-    progress_bar,
-    say,
-)
+from river_oauc.cli.console import positive_int, print_table, print_wrapped, progress_bar, say
 from river_oauc.cli.models import ARF, CONTENDERS, LOGISTIC, Contender, Example
 from river_oauc.cli.preparations import RAW
 

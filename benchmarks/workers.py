@@ -16,8 +16,8 @@ from multiprocessing.connection import wait
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.terminal import positive_int
+from river_oauc.cli.console import positive_int
+from river_oauc.cli.messages import UserError
 
 __all__ = ["add_jobs_argument", "run_cells"]
 

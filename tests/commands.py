@@ -80,7 +80,7 @@ def table_aucs(text: str) -> dict[str, float]:
 
 
 def results(*arguments: str) -> dict[str, dict[str, Any]]:
-    """Run `compare` and return the figures that it writes, by model."""
+    """Run `compare` and return the figures with labels at once, by model."""
     output("compare", *arguments, "--output", "results.json")
     models = json.loads(pathlib.Path("results.json").read_text())["models"]
-    return {each["model"]: each for each in models}
+    return {each["model"]: each for each in models if each["labels"] == "labels at once"}

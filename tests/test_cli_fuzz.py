@@ -87,7 +87,8 @@ def test_any_bytes(home: pathlib.Path, beginning: bytes, content: bytes) -> None
 
 CELLS = ["", " ", "NA", "?", *"0 -0.0 1 1.5 1e49 -1e50 1e60 5e-324 1_000 2024-02-29".split()]
 CELLS += [*"red 1,5 0x10 $x^{ [b] y =1 💩".split(), "a\nb", 'a"b', "\x1b[31m", "a\u2028b", "9" * 60]
-NAMES = [contender.name for contender in CONTENDERS if contender.name != "ARFClassifier"]
+SLOW = ("ARFClassifier", "CatBoost")
+NAMES = [contender.name for contender in CONTENDERS if contender.name not in SLOW]
 COLUMN = st.lists(st.sampled_from(CELLS), min_size=1, max_size=4)
 
 
@@ -112,7 +113,7 @@ def test_any_cells(
     if not rows:
         assert message(said) == "data.csv: there is no row in it"
     elif n_positives in (0, len(rows)):
-        assert f" of the {len(rows)} examples is positive" in message(said)
+        assert f"the {len(rows)} rows are of one class: " in message(said)
     elif said.code == 2:
         # Numbers that overflow a scaler, or too large for a bare learner.
         assert " fails " in message(said)
@@ -148,7 +149,7 @@ def test_any_file_name(home: pathlib.Path, name: str) -> None:
     text = output("compare", name, *CSV[2:])
     assert "\x1b" not in text
     text.encode()
-    assert image.imread(home / "river-oauc-compare.png").shape == (750, 1350, 4)
+    assert image.imread(home / "river-oauc-compare.png").shape == (750, 1650, 4)
     output("learn", name, "--target", "y", "--model", "m")
 
 
@@ -222,11 +223,10 @@ NOT_A_COUNT = ["", "0", "-1", "1.5", "x", "nan", "1e3", "9" * 30, "9" * 5000]
 WRONG = {
     "compare --limit": NOT_A_COUNT,
     "compare --seconds": NOT_A_COUNT,
-    "compare --delay": NOT_A_COUNT,
+    "compare --label-delay": NOT_A_COUNT,
     "learn data.csv --model m --every": NOT_A_COUNT,
     "compare --seed": ["", "1.5", "x", "nan", "9" * 5000],
     "compare --output": ["", "a.txt", "data.csv/a.json"],
-    "compare --top": ["", "0", "-1", "1.5", "0%", "100%", "nan%", "x%", "9" * 5000],
     "compare --models": ["", "SVM", "Phishing"],
 }
 
@@ -252,7 +252,7 @@ def call_into(stream: io.TextIOWrapper) -> Said:
 def test_output_without_space_without_reader_and_in_ascii() -> None:
     with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as ascii:
         assert call_into(ascii) == Said(0, "", "")
-        assert b"  ?s  " in ascii.buffer.getvalue()
+        assert b" ?s " in ascii.buffer.getvalue()
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "w") as pipe:
@@ -267,7 +267,7 @@ def test_output_without_space_without_reader_and_in_ascii() -> None:
     ("error", "code", "line"),
     [(KeyboardInterrupt, 130, "interrupted\n"), (MemoryError, 2, "there is not enough memory")],
 )
-@pytest.mark.parametrize("module, name", [(cli, "_parser"), (compare, "race")])
+@pytest.mark.parametrize("module, name", [(cli, "_parser"), (compare, "make_runs")])
 def test_interrupted_or_out_of_memory(home, monkeypatch, module, name, error, code, line) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise error

@@ -30,8 +30,7 @@ import pytest
 from commands import call, output, refusal
 
 from river_oauc import OAUCM, AutoOAUC, SparseOAUCM, model_file
-from river_oauc.cli import saved
-from river_oauc.cli.console import paths
+from river_oauc.cli import saved, writing
 from river_oauc.cli.readers import rows as rows_module
 from river_oauc.cli.readers import source as source_module
 from river_oauc.cli.readers.rows import read_rows
@@ -192,6 +191,9 @@ def test_rows_that_expand_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "MAX_ROW_BYTES", 2**16)
     for content in (b"a,fraud\n" + b"1" * 2**22, b"a,fraud\n" + b"\n" * 2**22 + b"1,1\n"):
         write(lzma.compress(content))
+        assert "a row has more than 65,536 bytes" in refusal("learn", "f", *SPARSE)
+    for value in ("x" * 10**6, [0] * 10**6):
+        pq.write_table(pa.table({"a": [value], "fraud": [1]}), "f", compression="zstd")
         assert "a row has more than 65,536 bytes" in refusal("learn", "f", *SPARSE)
     write(json.dumps({"k" * 5_000: {str(i): i for i in range(20)}}) + "\n")
     assert "its names have more than 65,536 characters" in refusal("learn", "f", *SPARSE)
@@ -356,12 +358,12 @@ def test_rows_without_a_label_or_with_a_bad_value_are_reported() -> None:
     written.insert(7, {"amount": 3.0})
     written.insert(9, {"amount": 3.0, "country": ["FR"], "fraud": 1})
     said = output("learn", write_json(written), *SPARSE)
-    assert "1 rows have no label" in said
-    assert "1 rows were refused; line 10: feature 'country' is ['FR'], a list" in said
+    assert "1 rows have no label or" in said
+    assert "1 rows were refused; the first: line 10: feature 'country' is ['FR'], a list" in said
     assert same_model(learned(rows))
     write_csv(rows, "again.csv")
-    said = output("learn", "again.csv", *SPARSE[:2], "--model", "n", "--positive", "fraud")
-    assert "no row is positive; is --positive right?" in said
+    said = output("learn", "again.csv", *SPARSE[:2], "--model", "n", "--positive", "ja")
+    assert "no row is positive: 'fraud' is never 'ja': it is '0', '1'" in said
 
 
 def test_text_that_was_meant_otherwise_is_reported_once() -> None:
@@ -384,6 +386,63 @@ def test_text_that_was_meant_otherwise_is_reported_once() -> None:
     for name, example in (("day", "1/02/2024"), ("at", "1.2.2024 18:30")):
         assert f"{name!r} is text such as {example!r}: if it is a date, write 2024-02-29" in said
     assert said.count("is text") == 5
+
+
+def test_labels_that_come_later() -> None:
+    rows = [row | {"id": i} for i, row in enumerate(payments(90))]
+    write_json([{name: row[name] for name in row if name != "fraud"} for row in rows])
+    labels = [{"id": row["id"], "fraud": row["fraud"]} for row in rows]
+    random.Random(1).shuffle(labels)
+    command = ["learn", "data.jsonl", "--labels", "labels.csv", "--id", "id", *SPARSE]
+    write_csv([*labels[:40], {"id": "none", "fraud": 1}], "labels.csv")
+    said = output(*command)
+    assert "labels.csv: learned 40 rows" in said and "1 rows have no label or no record" in said
+    write_csv([*labels[:40], {"id": "none", "fraud": 1}, *labels[40:]], "labels.csv")
+    assert "labels.csv: learned 50 rows" in output(*command)
+    assert same_model(learned(rows[label["id"]] for label in labels))
+    for other, message in (
+        (["--id", "x"], "no column 'x'"),
+        (["--labels", "-"], "--labels FILE and --id COLUMN go together, and FILE is a file"),
+        (["--labels", write("id,fraud\nx,0\n")], "f: no record has the 'id' of a label"),
+    ):
+        write_csv(labels, "labels.csv")
+        assert message in refusal(*command, *other)
+
+
+def test_files_of_other_features_are_refused() -> None:
+    output("learn", write_csv(payments(40)), *SPARSE)
+    before = pathlib.Path("m.oauc").read_bytes()
+    for name, rows, message in (
+        ("labels.csv", [{"id": i, "fraud": i % 2} for i in range(9)], "it has 0 of the 3 features"),
+        ("few.csv", [{"amount": i, "fraud": 0} for i in range(9)], "it has 1 of the 3 features"),
+        (
+            "comma.csv",
+            [row | {"amount": f"{row['amount']},5"} for row in payments(9)],
+            "'amount' is text, and was a number in what the model has learned",
+        ),
+    ):
+        said = refusal("learn", write_csv(rows, name), *SPARSE)
+        assert said.startswith(f"{name}: {message}") and "--allow-new-features learns it" in said
+        assert pathlib.Path("m.oauc").read_bytes() == before
+    # A few of another kind, unknown values and a feature more are no other file.
+    rows = [
+        row | {"amount": "x" if i == 7 else row["amount"]} for i, row in enumerate(payments(20))
+    ]
+    output("learn", write_csv([row | {"n": "", "new": 1} for row in rows], "good.csv"), *SPARSE)
+    output("learn", "comma.csv", *SPARSE, "--allow-new-features")
+    with open("few.csv", "rb") as stdin:
+        done = subprocess.run([*PROGRAM, "learn", "-", *SPARSE], stdin=stdin, capture_output=True)
+    assert b"it has 1 of the 4 features" in done.stderr
+
+
+def test_many_small_files_are_learned_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is not written for each of them."""
+    files = [write_csv(payments(5, seed), f"{seed}.csv") for seed in range(30)]
+    real, n_written = saved.SavedModel.write, []
+    monkeypatch.setattr(saved.SavedModel, "write", lambda *a: n_written.append(1) or real(*a))
+    output("learn", *files, *SPARSE, "--every", "60")
+    assert len(n_written) == 3
+    assert same_model(learned(row for seed in range(30) for row in payments(5, seed)))
 
 
 @pytest.mark.parametrize("error", [RuntimeError, MemoryError, KeyboardInterrupt, OverflowError])
@@ -427,7 +486,7 @@ def test_what_was_learned_before_a_damaged_row_is_kept() -> None:
     [
         ("data.csv --target frod", "no column 'frod' (did you mean 'fraud'?)"),
         ("data.csv", "no column 'label'"),
-        ("data.csv --target country", "neither 1 nor 0: --positive VALUE"),
+        ("data.csv --target country", "unless its values are 1 and 0, 1 and -1, or true and false"),
         ("data.csv --target fraud --exclude x", "no column 'x'"),
         ("data.csv --target fraud --exclude amount country n", "no column is left to learn from"),
         ("none.csv --target fraud", "none.csv: No such file or directory"),
@@ -470,7 +529,7 @@ def test_a_model_goes_on_as_it_was_begun() -> None:
 def test_one_command_at_a_time_writes_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(payments(20))
     write("", ".m.oauc.dead.tmp")
-    with paths.locked(pathlib.Path("m.oauc"), "model"):
+    with writing.locked(pathlib.Path("m.oauc"), "model"):
         said = refusal("learn", "data.csv", *SPARSE)
         assert said == "m.oauc: another command is writing the model; try again later"
     output("learn", "data.csv", *SPARSE)
@@ -482,7 +541,7 @@ def test_one_command_at_a_time_writes_a_model(monkeypatch: pytest.MonkeyPatch) -
         os.remove(".m.oauc.lock")
         write("", ".m.oauc.lock")
 
-    monkeypatch.setattr(paths.fcntl, "flock", flock)
+    monkeypatch.setattr(writing.fcntl, "flock", flock)
     assert "another command" in refusal("learn", "data.csv", *SPARSE)
 
 
@@ -637,6 +696,17 @@ def test_an_output_replaces_another_file_at_the_end_only() -> None:
         assert said == f"{name}: the output would replace the model or the input"
     assert before == {name: pathlib.Path(name).read_bytes() for name in before}
     assert sorted(os.listdir()) == ["bad.jsonl", "data.csv", "hard", "m.oauc", "s"]
+
+
+def test_rows_that_cannot_be_scored_are_skipped() -> None:
+    output("learn", write_csv(payments(20)), *SPARSE)
+    lines = ['{"amount": 1, "n": 2}', '{"amount": [1]}', "{", '{"amount": 3}']
+    write("\n".join(lines), "new.jsonl")
+    assert "new.jsonl: line 2: feature 'amount'" in call("score", "m.oauc", "new.jsonl").error
+    said = call("score", "m.oauc", "new.jsonl", "--on-error", "skip")
+    assert said.code == 0 and [row["row"] for row in scored(said.out)] == ["1", "4"]
+    refused = "river-oauc: new.jsonl: 2 rows were refused; the first: line 2: feature 'amount'"
+    assert said.error.startswith(refused) and said.error.count("\n") == 1
 
 
 def test_explain_shows_experts_and_features() -> None:

@@ -179,7 +179,8 @@ def test_parts_of_a_time(when: datetime.datetime) -> None:
 
 
 @given(
-    st.integers(-(2**63) + 1, 2**63 - 1), st.sampled_from(["Y", "M", "W", "D", "h", "25m", "ns"])
+    st.integers(-(2**63) + 1, 2**63 - 1),
+    st.sampled_from(["Y", "M", "W", "D", "h", "25m", "ns", "as"]),
 )
 def test_no_time_is_an_error(count: int, unit: str) -> None:
     parts, time = time_parts(np.datetime64(count, unit)), np.datetime64(count % 2**32, unit)

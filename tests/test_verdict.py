@@ -9,7 +9,7 @@ import math
 import pathlib
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import fraud
@@ -22,8 +22,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from river_oauc import AutoOAUC, SparseOAUCM
 from river_oauc.cli.compare.curves import draw_curves
-from river_oauc.cli.compare.race import Run
-from river_oauc.cli.compare.report import verdict
+from river_oauc.cli.compare.report import Comparison, verdicts
+from river_oauc.cli.compare.runs import Run
 from river_oauc.cli.compare.verdict import (
     BLOCKS,
     CONFIDENCE,
@@ -113,36 +113,54 @@ def ranked(labels: np.ndarray, *scores: np.ndarray) -> list[Standing]:
     return standings(labels, runs)[0]
 
 
+def verdict(*found: Standing, unranked: Sequence[Standing] = ()) -> tuple[str | None, str]:
+    return Comparison("labels at once", found, unranked, []).verdict()
+
+
 def test_a_winner() -> None:
     labels = np.arange(5_000) % 20 == 0
     found = ranked(labels, noisy(labels, 2.0, 1), noisy(labels, 1.0, 2), noisy(labels, 0.5, 3))
     assert not_worse_than_the_best(found) == found[:1]
-    title, evidence = verdict(found)
-    assert title == f"AutoOAUC ranks best: AUC {found[0].auc:.3f}"
     low, high = lead(found[0], found[1])
-    assert evidence == f"above SparseOAUCM by {low:.3f} to {high:.3f} (99% interval)"
     assert 0.0 < low < found[0].auc - found[1].auc < high
+    assert verdict(*found) == (
+        "AutoOAUC",
+        f"AutoOAUC ranks best: AUC {found[0].auc:.3f}, above SparseOAUCM by {low:.3f} to "
+        f"{high:.3f} (99% interval)",
+    )
+    # A slow one that leads as far as it got leaves it open; another one does not.
+    for distance, winner in ((4.0, None), (1.0, "AutoOAUC")):
+        slow = Standing([run_of(CONTENDERS[5], noisy(labels[:500], distance, 4))], labels[:500])
+        found_winner, evidence = verdict(*found, unranked=[slow])
+        assert found_winner == winner
+        assert (" is ahead on the first 500 rows, 0.99" in evidence) == (winner is None)
+
+
+def test_a_lead_by_chance_on_the_first_rows_is_none() -> None:
+    labels = np.arange(5_000) % 20 == 0
+    scores = noisy(labels, 3.0, 1)
+    scores[:500] = noisy(labels[:500], 0.2, 2)
+    found = ranked(labels, scores, noisy(labels, 1.0, 3))
+    slow = Standing([run_of(CONTENDERS[5], noisy(labels[:500], 0.4, 4))], labels[:500])
+    assert slow.auc > Standing([found[0].run], labels[:500]).auc
+    assert verdict(*found, unranked=[slow])[0] == "AutoOAUC"
 
 
 def test_no_winner() -> None:
     labels = np.arange(5_000) % 50 == 0
     scores = [noisy(labels, 1.0, seed) for seed in (1, 2, 3)]
-    found = ranked(labels, *scores)
-    assert not_worse_than_the_best(found) == found
-    for n, evidence in (
-        (3, "neither this difference in AUC nor that to 1 more is significant"),
-        (2, "the difference in AUC is not significant"),
-    ):
+    for n in (3, 2):
         found = ranked(labels, *scores[:n])
-        first, second = (f"{each.name} {each.auc:.3f}" for each in found[:2])
-        assert verdict(found) == (f"No clear winner: {first}, {second}", evidence)
+        assert not_worse_than_the_best(found) == found
+        names = ", ".join(f"{each.name} {each.auc:.3f}" for each in found)
+        assert verdict(*found) == (None, f"no clear winner: {names} do not differ significantly")
 
 
 def test_few_positives_decide_nothing() -> None:
     labels = np.arange(5_000) % 300 == 0
     found = ranked(labels, noisy(labels, 9.0, 1), noisy(labels, 0.0, 2))
     assert labels.sum() < 20 and found[0].auc == 1.0
-    assert verdict(found)[0].startswith("No clear winner: ")
+    assert verdict(*found)[0] is None
 
 
 def test_no_winner_if_another_learner_leads_in_windows() -> None:
@@ -151,14 +169,33 @@ def test_no_winner_if_another_learner_leads_in_windows() -> None:
     moving = noisy(labels, 2.0, 1) + np.linspace(0.0, 20.0, 5_000)
     found = ranked(labels, noisy(labels, 1.5, 2), moving)
     assert found[0].name == "AutoOAUC" and len(not_worse_than_the_best(found)) == 1
-    title, evidence = verdict(found)
-    assert title == f"No clear winner: AutoOAUC {found[0].auc:.3f}"
-    assert evidence == "AutoOAUC is ahead over the whole stream, SparseOAUCM within windows"
+    winner, evidence = verdict(*found)
+    assert winner is None and "is ahead over all rows, SparseOAUCM within windows" in evidence
 
 
 def test_a_single_learner() -> None:
     labels = np.arange(100) % 4 == 0
-    assert verdict(ranked(labels, labels.astype(float))) == ("AutoOAUC: AUC 1.000", "")
+    assert verdict(*ranked(labels, labels.astype(float)))[1] == "AutoOAUC: AUC 1.000"
+
+
+def test_a_ranking_that_does_not_survive_the_delay() -> None:
+    labels = np.arange(5_000) % 20 == 0
+    good, fair, bad = (noisy(labels, distance, 1 + i) for i, distance in enumerate((3.0, 1.5, 0.5)))
+    for late, survives in (((good, fair), True), ((bad, fair), False)):
+        comparisons = [
+            Comparison(when, ranked(labels, *scores), [], [])
+            for when, scores in (("labels at once", (good, fair)), ("labels 9 rows late", late))
+        ]
+        lines = verdicts(comparisons)
+        assert lines[0].startswith("Labels at once: AutoOAUC ranks best: AUC 0.9")
+        best = "AutoOAUC" if survives else "SparseOAUCM"
+        assert lines[1].startswith(f"Labels 9 rows late: {best} ranks best: AUC ")
+        assert len(lines) == 3 - survives
+    assert re.fullmatch(
+        r"The ranking at once does not survive the delay: AutoOAUC falls from 0\.98\d to 0\.6\d\d, "
+        r"SparseOAUCM has 0\.8\d\d",
+        lines[2],
+    )
 
 
 def test_the_best_preparation_counts() -> None:
@@ -176,22 +213,22 @@ def test_the_best_preparation_counts() -> None:
     assert (found.run.preparation, found.auc) == ("raw", 0.5)
 
 
-def test_learners_are_compared_on_what_all_have_seen() -> None:
+def test_learners_that_did_not_see_all_rows_are_apart() -> None:
     labels = np.arange(100) % 4 == 0
     scores = noisy(labels, 1.0, seed=1)
     runs = [
         run_of(CONTENDERS[0], scores),
         run_of(CONTENDERS[1], scores[:24]),
-        # Of two preparations, the one that came farther sets how much has been seen.
+        # Of two preparations, only that counts which came farther.
         run_of(CONTENDERS[2], scores[:70], "one-hot"),
         run_of(CONTENDERS[2], labels[:30].astype(float), "RecordEncoder"),
     ]
-    in_order, (late,) = standings(labels, runs)
-    assert {each.name for each in in_order} == {"AutoOAUC", "OTAUC"}
-    for each in in_order:
-        assert each.auc == pytest.approx(roc_auc_score(labels[:70], scores[:70]))
-    assert (late.name, len(late.labels)) == ("SparseOAUCM", 24)
-    assert late.auc == pytest.approx(roc_auc_score(labels[:24], scores[:24]))
+    (best,), late = standings(labels, runs)
+    assert best.name == "AutoOAUC" and best.auc == pytest.approx(roc_auc_score(labels, scores))
+    assert [(each.name, len(each.labels)) for each in late] == [("SparseOAUCM", 24), ("OTAUC", 70)]
+    for each in late:
+        n = len(each.labels)
+        assert each.auc == pytest.approx(roc_auc_score(labels[:n], scores[:n]))
 
 
 def test_a_window_without_a_class_has_no_auc() -> None:
@@ -207,7 +244,8 @@ def test_a_window_without_a_class_has_no_auc() -> None:
 def test_figure_of_one_point_and_of_none() -> None:
     for labels in (np.arange(4) % 2 == 0, np.arange(100) < 33):
         found = [standing(labels.astype(float), labels)]
-        png = draw_curves(found, title="title", subtitle="evidence\ndescription")
+        comparisons = [Comparison(when, found, [], []) for when in ("at once", "$late$")]
+        png = draw_curves(comparisons, lines=["a verdict"], subtitle="a stream")
         assert image.imread(io.BytesIO(png)).std() > 0
 
 
@@ -256,7 +294,6 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
         "LogisticRegression": logistic,
         "LR(AdaGrad)": lambda: logistic(optim.AdaGrad()),
         "RandomUnderSampler": lambda: imblearn.RandomUnderSampler(logistic(), even, seed=42),
-        "PAClassifier": linear_model.PAClassifier,
     }.items():
         candidates[name] = [
             (one_hot(None) | make(), known),
@@ -264,7 +301,7 @@ def test_figures_are_those_of_a_plain_loop(tmp_path: pathlib.Path, kind: str) ->
             (RecordEncoder() | make(), raw),
             (RecordEncoder() | scaler() | make(), raw),
         ]
-    assert candidates.keys() == found.keys()
+    assert candidates.keys() == found.keys() - {"LightGBM", "CatBoost"}
     labels = np.array([y for *_, y in rows])
     for name, models in candidates.items():
         aucs = []
@@ -292,7 +329,7 @@ def test_a_winner_is_reported_only_where_ten_seeds_agree(tmp_path: pathlib.Path,
         path = fraud.write(tmp_path / "payments.csv", kind, seed)
         arguments = [str(path), "--target", "fraud", "--positive", "yes"]
         text = output("compare", *arguments, "--models", *models)
-        named.update(re.findall(r"^(\S+) ranks best", text, re.MULTILINE))
+        named.update(re.findall(r"^Labels at once: (\S+) ranks best", text))
         best.add(next(iter(table_aucs(text))))
         print(kind, seed, *text.splitlines()[:2])
     assert not named or named == best, (named, best)

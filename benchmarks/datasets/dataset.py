@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.arrays import BoolArray, FloatArray
 from benchmarks.datasets.published import Published
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 from river_oauc.cli.models import Example
 from river_oauc.files import replace_file
 

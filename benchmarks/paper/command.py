@@ -16,8 +16,8 @@ from benchmarks.paper.report import to_csv, to_markdown
 from benchmarks.paper.results import results_file
 from benchmarks.paper.summary import Summary, summarise
 from benchmarks.workers import add_jobs_argument, run_cells
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, progress_bar, say
+from river_oauc.cli.console import positive_int, print_table, progress_bar, say
+from river_oauc.cli.messages import known_names
 from river_oauc.files import replace_file
 
 __all__ = ["add_arguments", "run"]

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.paper.reported import SOURCES
 from benchmarks.paper.summary import Summary
-from river_oauc.cli.console.figure import GREY, LINE, TEXT, new_figure, to_png
+from river_oauc.cli.figure import GREY, LINE, TEXT, new_figure, to_png
 
 __all__ = ["draw_dots"]
 

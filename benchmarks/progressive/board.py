@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.progressive.summary import COSTS, MEASURES
 from benchmarks.progressive.validation import Cell, Outcome
-from river_oauc.cli.console.terminal import progress_bar
+from river_oauc.cli.console import progress_bar
 
 __all__ = ["Board"]
 

@@ -17,9 +17,8 @@ from benchmarks.progressive.report import RANKED, ranks_text, rows, to_csv, to_m
 from benchmarks.progressive.summary import Group, means
 from benchmarks.progressive.validation import Cell, Outcome, outcome_of
 from benchmarks.workers import add_jobs_argument, run_cells
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import positive_int, print_table, say
+from river_oauc.cli.console import positive_int, print_table, say
+from river_oauc.cli.messages import UserError, known_names
 from river_oauc.cli.models import Example
 from river_oauc.files import replace_file
 
@@ -235,7 +234,7 @@ def _figures(name: str, groups: Sequence[Group]) -> dict[str, bytes]:
     # Here because matplotlib is slow to import.
     from benchmarks.progressive.figures import draw_distances
     from benchmarks.rank_diagram import draw_ranks
-    from river_oauc.cli.console.figure import DARK, LIGHT
+    from benchmarks.themes import DARK, LIGHT
 
     figures = {}
     for suffix, theme in (("", LIGHT), ("-dark", DARK)) if groups else ():

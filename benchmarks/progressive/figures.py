@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks.progressive.summary import Group
-from river_oauc.cli.console.figure import DARK, LIGHT, Theme, new_figure, to_png
+from benchmarks.themes import DARK, LIGHT, Theme
+from river_oauc.cli.figure import new_figure, to_png
 
 __all__ = ["draw_distances"]
 
@@ -20,7 +21,7 @@ _TICKS = (0.0, 0.5, 2.0, 5.0, 10.0, 20.0, 40.0)
 def draw_distances(groups: Sequence[Group], theme: Theme) -> bytes:
     """Draw a PNG with a panel per group, a row per model by rank, and a dot per set."""
     sizes = [len(group.complete("auc")) for group in groups]
-    figure = new_figure(8, 0.9 + 0.85 * len(groups) + 0.26 * sum(sizes), theme)
+    figure = new_figure(8, 0.9 + 0.85 * len(groups) + 0.26 * sum(sizes), theme.background)
     panels = figure.subplots(
         len(groups), 1, squeeze=False, height_ratios=sizes, sharex=True
     ).ravel()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 __all__ = ["IS_INSTALLED", "MOA"]
 

@@ -10,10 +10,10 @@ from typing import Any
 from river import compose, ensemble, forest, imblearn, linear_model, optim, preprocessing, tree
 
 from benchmarks.progressive import moa, vowpal
-from benchmarks.progressive.retrained import Retrained, is_installed
 from river_oauc import OTAUC, AutoOAUC, SparseOAUCM
 from river_oauc.baselines import FTRLAUC
 from river_oauc.cli.preparations import LINEAR, PREPARATIONS, TREE
+from river_oauc.cli.retrained import Retrained, is_installed
 
 __all__ = ["RECORD_MODELS", "STREAM_MODELS", "Model"]
 

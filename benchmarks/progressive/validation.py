@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.arrays import BoolArray, FloatArray
-from benchmarks.progressive.retrained import Retrained
 from river_oauc.cli.models import Example
+from river_oauc.cli.retrained import Retrained
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
 __all__ = ["Cell", "Outcome", "auc", "auc_in_windows", "follow", "outcome_of"]

@@ -6,7 +6,7 @@ import importlib.util
 import math
 from typing import Any
 
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 __all__ = ["IS_INSTALLED", "VowpalWabbit"]
 

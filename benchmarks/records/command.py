@@ -15,7 +15,7 @@ from benchmarks.progressive.models import RECORD_MODELS
 from benchmarks.progressive.summary import Group
 from benchmarks.progressive.validation import Cell, Outcome
 from benchmarks.records.sets import ORDERED, SETS, TUNED, read_set
-from river_oauc.cli.console.names import known_names
+from river_oauc.cli.messages import known_names
 
 __all__ = ["add_arguments", "run", "run_cell"]
 

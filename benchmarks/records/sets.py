@@ -10,7 +10,7 @@ import pathlib
 import numpy as np
 
 from benchmarks.datasets import data_directory
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 from river_oauc.cli.models import Example
 from river_oauc.cli.preparations import typed
 

@@ -19,9 +19,8 @@ from benchmarks.progressive.command import (
 from benchmarks.progressive.models import STREAM_MODELS
 from benchmarks.progressive.summary import Group
 from benchmarks.progressive.validation import Cell, Outcome
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import known_names
-from river_oauc.cli.console.terminal import print_table
+from river_oauc.cli.console import print_table
+from river_oauc.cli.messages import UserError, known_names
 
 __all__ = ["add_arguments", "run", "run_cell"]
 

@@ -22,7 +22,7 @@ from sklearn.datasets import load_svmlight_file
 from benchmarks.datasets import BENCHMARKS, STREAMS, Dataset, data_directory
 from benchmarks.datasets.published import libsvm, numbers, table
 from benchmarks.examples import SETS
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 needs_data = pytest.mark.skipif(data_directory() is None, reason="RIVER_OAUC_DATA is not set")
 

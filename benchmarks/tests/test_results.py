@@ -17,7 +17,7 @@ from benchmarks.paper import protocol
 from benchmarks.paper.methods import TABLES, Table
 from benchmarks.paper.protocol import Cell, Outcome
 from benchmarks.paper.results import header, results_file
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 TABLE = TABLES["linear"]()
 OUTCOMES = {

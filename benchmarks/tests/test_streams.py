@@ -17,13 +17,13 @@ from scipy import stats
 from benchmarks.datasets import STREAMS
 from benchmarks.examples import examples_of
 from benchmarks.journal import Journal
-from benchmarks.progressive import retrained
 from benchmarks.progressive.models import RECORD_MODELS
 from benchmarks.progressive.models import STREAM_MODELS as MODELS
 from benchmarks.progressive.report import rows, to_csv, to_markdown
 from benchmarks.progressive.summary import Figure, Group
 from benchmarks.progressive.validation import Cell, Outcome, auc_in_windows, outcome_of
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli import retrained
+from river_oauc.cli.messages import UserError
 
 
 def test_auc_in_windows_is_the_mean_over_windows():
@@ -248,7 +248,7 @@ def test_prepared_learners_rank_a_plane(name, scaler):
     assert result.auc_of_second_half > 85.0
 
 
-def fit_mean(table, labels):
+def fit_mean(table, categories, labels):
     """Score by the product with the mean of the positives."""
     dense = np.asarray(table.todense() if hasattr(table, "todense") else table)
     mean = dense[labels].mean(axis=0)

@@ -22,7 +22,7 @@ from benchmarks.datasets import Dataset, data_directory
 from benchmarks.paper.methods import TABLES
 from benchmarks.paper.protocol import Cell, Outcome, run_cell
 from benchmarks.workers import run_cells
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 # `segment` needs no file but river's own.
 SMALL = ["--datasets", "segment", "--methods", "perceptron", "pa-i"]

@@ -9,10 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.terminal import positive_int, print_table, say
-from river_oauc.cli.console.text import one_line, shorten
-from river_oauc.cli.readers.rows import read_rows
+from river_oauc.cli.console import positive_int, print_table, say
+from river_oauc.cli.messages import UserError, one_line, shorten
+from river_oauc.cli.readers.rows import STOP, read_rows
 from river_oauc.cli.readers.source import open_source
 from river_oauc.cli.saved import SavedModel
 
@@ -56,11 +55,11 @@ def _feature_rows(saved: SavedModel, path: str, limit: int) -> tuple[int, list[l
     # The sum of the absolute moves, the lowest and the highest.
     moves: dict[Any, tuple[float, float, float]] = {}
     with open_source(path) as source:
-        for line, record in itertools.islice(read_rows(source), limit):
+        for line, record, _ in itertools.islice(read_rows(source), limit):
             try:
-                explanation = explain(saved.features(record))
+                explanation = explain(saved.target.features(record))
             except ValueError as error:
-                raise UserError(f"{path}: line {line:,}: {error}") from None
+                STOP.add(source, line, error)
             for name, move in explanation.items():
                 total, low, high = moves.get(name, (0.0, move, move))
                 moves[name] = total + abs(move), min(low, move), max(high, move)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from river_oauc.cli.console.text import shorten
+from river_oauc.cli.messages import shorten
 from river_oauc.records.parse import parse_text
 
 _LOOKS = (

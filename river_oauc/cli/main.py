@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
 from river_oauc import __version__
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.text import one_line
+from river_oauc.cli.messages import UserError, one_line
 
 _REQUIRED_PACKAGES = ("matplotlib", "rich", "threadpoolctl")
 

@@ -14,9 +14,9 @@ from typing import Any
 from river import base, forest, imblearn, linear_model, optim, tree
 
 import river_oauc
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import known_name
-from river_oauc.cli.preparations import LINEAR, MIN_MAX, RAW, TREE
+from river_oauc.cli.messages import UserError, known_name
+from river_oauc.cli.preparations import CODES, LINEAR, MIN_MAX, RAW, TREE
+from river_oauc.cli.retrained import Retrained, is_installed
 
 # The features of an example, and whether it is positive.
 Example = tuple[dict[Any, Any], bool]
@@ -41,14 +41,17 @@ class Contender:
         Whether it runs by default.
     preparations
         The preparations of the records to try, of `PREPARATIONS`, or `RAW`.
+    cost
+        About how many microseconds a record of 20 values takes, all preparations together.
 
     """
 
     name: str
-    make: Callable[[int], base.Classifier]
+    make: Callable[[int], Any]
     ours: bool = False
     by_default: bool = True
     preparations: tuple[str, ...] = (RAW,)
+    cost: float = 1_000.0
 
 
 def new_learner(name: str, seed: int) -> Any:
@@ -57,9 +60,9 @@ def new_learner(name: str, seed: int) -> Any:
     return cls(seed=seed) if "seed" in inspect.signature(cls).parameters else cls()
 
 
-def _ours(name: str, by_default: bool = False, preparation: str = RAW) -> Contender:
+def _ours(name: str, cost: float, by_default: bool = False, preparation: str = RAW) -> Contender:
     make = functools.partial(new_learner, name)
-    return Contender(name, make, True, by_default, (preparation,))
+    return Contender(name, make, True, by_default, (preparation,), cost)
 
 
 def _undersampled(seed: int) -> base.Classifier:
@@ -72,6 +75,10 @@ def _trees(seed: int) -> base.Classifier:
     return forest.ARFClassifier(n_models=10, seed=seed)
 
 
+def _retrained(library: str, seed: int) -> Retrained:
+    return Retrained(library)
+
+
 # The paper's learners and its baselines.
 _PAPER = (
     "OAUCM", "OAUCS", "OKAUCM", "OKAUCS", "KOIL", "OAM", "OLUBAUC", "AdaOAM", "FTRLAUC", "SOLAM",
@@ -80,22 +87,30 @@ _PAPER = (
 
 # Undersampling before logistic regression is the usual choice in river for rare positives.
 # river's Perceptron has a bias, ours has none.
-_RIVER: tuple[tuple[str, Callable[[int], base.Classifier], bool, tuple[str, ...]], ...] = (
-    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR),
-    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR),
-    ("RandomUnderSampler", _undersampled, True, LINEAR),
-    ("PAClassifier", lambda _: linear_model.PAClassifier(), True, LINEAR),  # type: ignore
-    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR),
-    ("HoeffdingTreeClassifier", lambda _: tree.HoeffdingTreeClassifier(), False, TREE),
-    (ARF, _trees, True, TREE),
+_RIVER: tuple[tuple[str, Callable[[int], Any], bool, tuple[str, ...], float], ...] = (
+    (LOGISTIC, lambda _: linear_model.LogisticRegression(), True, LINEAR, 250),
+    ("LR(AdaGrad)", lambda _: linear_model.LogisticRegression(optim.AdaGrad()), True, LINEAR, 250),
+    ("RandomUnderSampler", _undersampled, True, LINEAR, 250),
+    ("PAClassifier", lambda _: linear_model.PAClassifier(), False, LINEAR, 250),  # type: ignore
+    ("river.Perceptron", lambda _: linear_model.Perceptron(), False, LINEAR, 250),
+    ("HoeffdingTreeClassifier", lambda _: tree.HoeffdingTreeClassifier(), False, TREE, 200),
+    (ARF, _trees, True, TREE, 900),
 )
+# Batch learners, retrained as the stream grows. They run by default where they are installed.
+_RETRAINED = {"LightGBM": 200.0, "CatBoost": 8_000.0}
 
 CONTENDERS = (
-    _ours("AutoOAUC", by_default=True),
-    _ours("SparseOAUCM", by_default=True),
-    _ours("OTAUC"),
-    *(_ours(name, preparation=MIN_MAX) for name in _PAPER),
-    *(Contender(name, make, False, default, p) for name, make, default, p in _RIVER),
+    _ours("AutoOAUC", 250, by_default=True),
+    _ours("SparseOAUCM", 20, by_default=True),
+    _ours("OTAUC", 150),
+    *(_ours(name, 300, preparation=MIN_MAX) for name in _PAPER),
+    *(Contender(name, make, False, default, p, cost) for name, make, default, p, cost in _RIVER),
+    *(
+        Contender(
+            name, functools.partial(_retrained, name), False, is_installed(name), (CODES,), cost
+        )
+        for name, cost in _RETRAINED.items()
+    ),
 )
 
 
@@ -127,7 +142,8 @@ def _import_contender(path: str) -> Contender:
     sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module), attribute)
-        model: Any = found.clone() if isinstance(found, base.Base) else found()
+        make: Callable[[], Any] = found.clone if isinstance(found, base.Base) else found
+        model = make()
     except Exception as error:
         raise UserError(f"--models {path}: {type(error).__name__}: {error}") from error
     finally:
@@ -135,4 +151,4 @@ def _import_contender(path: str) -> Contender:
     for method in ("predict_proba_one", "learn_one"):
         if not callable(getattr(model, method, None)):
             raise UserError(f"--models {path}: a {type(model).__name__} has no {method}")
-    return Contender(path, lambda seed: model)
+    return Contender(path, lambda seed: make())

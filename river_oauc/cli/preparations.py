@@ -56,6 +56,8 @@ def _scaled_one_hot() -> Any:
 
 
 RAW = "raw"
+# Categories by number, as `Retrained` makes of a whole stream.
+CODES = "codes"
 MIN_MAX = "RecordEncoder | MinMaxScaler"
 
 PREPARATIONS: dict[str, Callable[[], Any]] = {

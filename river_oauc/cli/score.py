@@ -12,27 +12,29 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.names import check_column
-from river_oauc.cli.console.paths import locked
-from river_oauc.cli.console.terminal import positive_int
-from river_oauc.cli.readers.rows import read_rows
+from river_oauc.cli.console import positive_int
+from river_oauc.cli.messages import UserError, check_column, one_line
+from river_oauc.cli.readers.rows import Refusals, read_rows
 from river_oauc.cli.readers.source import FORMATS, Source, open_source
 from river_oauc.cli.saved import SavedModel
+from river_oauc.cli.writing import locked
 from river_oauc.explanations import Explanation
 from river_oauc.files import replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="the model file")
-    parser.add_argument("file", metavar="FILE", help=f"{FORMATS}; - is standard input")
-    parser.add_argument(
-        "--output", type=Path, metavar="CSV", help="where to write (default: standard output)"
-    )
-    parser.add_argument("--id", metavar="COLUMN", help="a column to copy, to tell the rows apart")
-    parser.add_argument(
-        "--reasons", type=positive_int, metavar="N", help="and the N features that moved it most"
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="the model file")
+    add("file", metavar="FILE", help=f"{FORMATS}; - is standard input")
+    add("--output", type=Path, metavar="CSV", help="where to write (default: standard output)")
+    add("--id", metavar="COLUMN", help="a column to copy, to tell the rows apart")
+    add("--reasons", type=positive_int, metavar="N", help="and the N features that moved it most")
+    add(
+        "--on-error",
+        choices=("stop", "skip"),
+        default="stop",
+        help="stop at a row that cannot be scored (the default), or skip it and count",
     )
 
 
@@ -40,20 +42,24 @@ def run(args: argparse.Namespace) -> int:
     """Write a line with the score and the probability for each row."""
     saved = SavedModel.read(args.model)
     explain = saved.explain if args.reasons else None
+    refusals = Refusals(are_errors=args.on_error == "stop")
     with open_source(args.file) as source, _output(args, source) as file:
         writer = csv.writer(file, lineterminator="\n")
         reasons = ["reasons"] if args.reasons else []
         writer.writerow([args.id or "row", "score", "probability", *reasons])
-        for number, (line, record) in enumerate(read_rows(source), start=1):
+        for line, record, number in read_rows(source, refusals=refusals):
             if args.id is not None:
                 check_column(source.name, args.id, record)
-            x = saved.features(record)
+            x = saved.target.features(record)
             try:
                 scored = [saved.model.score_one(x), saved.model.predict_proba_one(x)[True]]
                 reasons = [_reasons(explain(x), args.reasons)] if explain else []
             except ValueError as error:
-                raise UserError(f"{source.name}: line {line:,}: {error}") from None
+                refusals.add(source, line, error)
+                continue
             writer.writerow([number if args.id is None else record[args.id], *scored, *reasons])
+    if refusals.n:
+        print(f"river-oauc: {one_line(f'{args.file}: {refusals}')}", file=sys.stderr)
     return 0
 
 

@@ -353,6 +353,9 @@ def time_parts(value: datetime.date | np.datetime64) -> dict[str, int]:
             # In seconds it might overflow.
             count = step * int(value.astype(np.int64)) % _PERIODS[unit]
             time = np.int64(count).astype(f"datetime64[{unit}]")
+        if unit == "as":
+            # numpy has no factor between them and seconds.
+            time = time.astype("datetime64[fs]")
         seconds = int(time.astype("datetime64[s]").astype(np.int64))
         # 1 January 1970 was a Thursday.
         parts = {"hour": seconds // 3600 % 24, "weekday": (seconds // 86_400 + 3) % 7}

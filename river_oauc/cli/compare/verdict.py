@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from river_oauc.cli.compare.race import Run
+from river_oauc.cli.compare.runs import Run
 from river_oauc.metrics import average_precision, exact_auc, precision_at_k
 
 FloatArray = NDArray[np.float64]
@@ -24,9 +24,6 @@ BLOCKS = 200
 DRAWS = 2_000
 # With fewer examples of a class than this, no difference counts as significant.
 FEW = 20
-
-# A learner that has seen a smaller share of what others have is not ranked.
-MIN_SEEN = 0.25
 
 # Maximum number of windows, and mean number of examples of the smaller class in a window.
 MAX_WINDOWS = 10
@@ -88,10 +85,9 @@ class Standing:
 
 
 def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], list[Standing]]:
-    """Compare learners on the examples that they all have seen.
+    """Return learners with the highest AUC first, and apart those that did not see all rows.
 
-    Return them with the highest AUC first, and apart those that have seen less than a quarter as
-    much as others, as far as they got. Runs that failed do not count.
+    Those stand as far as they got. Runs that failed do not count.
 
     Parameters
     ----------
@@ -105,16 +101,29 @@ def standings(labels: BoolArray, runs: Sequence[Run]) -> tuple[list[Standing], l
     for run in runs:
         if run.error is None:
             by_name.setdefault(run.contender.name, []).append(run)
-    n_seen = {name: max(len(run.scores) for run in own_runs) for name, own_runs in by_name.items()}
-    enough = MIN_SEEN * max(n_seen.values(), default=0)
-    n_common = min((n for n in n_seen.values() if n >= enough), default=0)
     ranked: list[Standing] = []
     unranked: list[Standing] = []
-    for name, own_runs in by_name.items():
-        n = min(n_common, n_seen[name])
-        found = Standing([run for run in own_runs if len(run.scores) >= n], labels[:n])
-        (ranked if n == n_common else unranked).append(found)
-    return sorted(ranked, key=lambda standing: standing.auc, reverse=True), unranked
+    for own_runs in by_name.values():
+        n = max(len(run.scores) for run in own_runs)
+        found = Standing([run for run in own_runs if len(run.scores) == n], labels[:n])
+        (ranked if n == len(labels) else unranked).append(found)
+    return sorted(ranked, key=lambda each: each.auc, reverse=True), unranked
+
+
+def ahead_of(best: Standing, unranked: Sequence[Standing]) -> list[Standing]:
+    """Return the learners that lead the best one on the rows that they got through.
+
+    Unless their AUC is higher than that over all rows, their lead must be significant: the first
+    rows, before much has been learned, say little.
+    """
+    found = []
+    for each in unranked:
+        same = Standing([best.run], each.labels)
+        if each.auc > same.auc and (
+            each.auc > best.auc or len(not_worse_than_the_best([each, same])) == 1
+        ):
+            found.append(each)
+    return found
 
 
 def windows(labels: BoolArray) -> list[slice]:

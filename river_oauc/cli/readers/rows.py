@@ -5,7 +5,9 @@ What a value means is not decided here: a cell of a CSV file stays a string.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import itertools
 import json
 import re
@@ -13,10 +15,10 @@ import tempfile
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.text import shorten
-from river_oauc.cli.readers.source import MAX_ROW_BYTES, Source
+from river_oauc.cli.messages import UserError, shorten
+from river_oauc.cli.readers.source import HEAD_BYTES, MAX_ROW_BYTES, Source
 
 # The label of a LIBSVM row, beside its features, whose names are numbers.
 LIBSVM_TARGET = "label"
@@ -36,14 +38,47 @@ class Row(typing.NamedTuple):
         The line that it begins in. In a Parquet file, its number.
     record
         Its values by name.
+    number
+        Its number.
 
     """
 
     line: int
     record: Record
+    number: int
 
 
-def read_rows(source: Source, skip: int = 0) -> Iterator[Row]:
+@dataclass
+class Refusals:
+    """Rows that cannot be used: how many there are, and what is wrong with the first one.
+
+    Parameters
+    ----------
+    are_errors
+        Whether to stop at the first one.
+
+    """
+
+    are_errors: bool = False
+    n: int = 0
+    first: str = ""
+
+    def add(self, source: Source, line: int, error: Exception) -> None:
+        """Count a row, or stop at it."""
+        what = f"line {line:,}: {error}"
+        if self.are_errors:
+            raise UserError(f"{source.name}: {what}") from None
+        self.first = self.first or what
+        self.n += 1
+
+    def __str__(self) -> str:
+        return f"{self.n:,} rows were refused; the first: {self.first}"
+
+
+STOP = Refusals(are_errors=True)
+
+
+def read_rows(source: Source, skip: int = 0, refusals: Refusals = STOP) -> Iterator[Row]:
     """Yield the rows of a file.
 
     Parameters
@@ -52,19 +87,33 @@ def read_rows(source: Source, skip: int = 0) -> Iterator[Row]:
         The open file.
     skip
         Number of rows to skip, without parsing them.
+    refusals
+        Counts rows that cannot be parsed; by default, they are errors.
 
     """
     read, parse = _FORMATS[source.format]
-    for number, (line, content) in enumerate(read(source)):
+    for number, (line, content) in enumerate(read(source), start=1):
         record: Record | None = None
-        if number >= skip:
+        if number > skip:
             try:
                 record = parse(content)
             except (ValueError, RecursionError) as error:
-                raise UserError(f"{source.name}: line {line:,}: {error}") from None
+                refusals.add(source, line, error)
         source.end_row()
         if record is not None:
-            yield Row(line, record)
+            yield Row(line, record, number)
+
+
+def first_records(source: Source, n: int) -> list[Record]:
+    """Return the first n records, as far as they have been read ahead. Of Parquet, none has."""
+    records: list[Record] = []
+    head = io.BufferedReader(io.BytesIO(source.head), HEAD_BYTES)
+    if source.format != "parquet":
+        # What is wrong with a row is said when it is read.
+        with contextlib.suppress(UserError, UnicodeDecodeError):
+            rows = read_rows(Source(source.name, head, False, True), refusals=Refusals())
+            records.extend(row.record for row in itertools.islice(rows, n))
+    return records
 
 
 def _read_csv(source: Source) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
@@ -173,9 +222,11 @@ def _read_parquet(source: Source) -> Iterator[tuple[int, Iterable[tuple[str, typ
     try:
         file = pyarrow.parquet.ParquetFile(binary)
         for group in map(file.metadata.row_group, range(file.num_row_groups)):
+            # Repeated values take next to no bytes.
             n_values = max(group.column(i).num_values for i in range(group.num_columns))
-            if n_values > MAX_ROW_BYTES and n_values > 1_000 * group.num_rows:
-                raise UserError(f"{source.name}: a list has more than {MAX_ROW_BYTES:,} values")
+            n_batches = max(1.0, group.num_rows / _PARQUET_BATCH)
+            if max(n_values, group.total_byte_size) > n_batches * MAX_ROW_BYTES:
+                raise UserError(f"{source.name}: a row has more than {MAX_ROW_BYTES:,} bytes")
         batches = file.iter_batches(_PARQUET_BATCH)
         yield from enumerate(itertools.chain.from_iterable(map(_batch_rows, batches)), start=1)
     except pyarrow.ArrowException as error:

@@ -15,7 +15,7 @@ import typing
 import zlib
 from collections.abc import Callable, Iterator
 
-from river_oauc.cli.console.errors import UserError
+from river_oauc.cli.messages import UserError
 
 FORMATS = "CSV, JSON Lines, Parquet or LIBSVM, plain or compressed with gz, bz2 or xz"
 
@@ -63,6 +63,8 @@ class Source:
 
     Attributes
     ----------
+    head
+        The beginning, as far as it was there when the file was opened.
     format
         `"csv"`, `"jsonl"`, `"libsvm"` or `"parquet"`.
     text
@@ -79,9 +81,9 @@ class Source:
         self.is_file = is_file
         self.is_growing = is_growing
         self.is_cut_off = False
-        head = binary.peek(HEAD_BYTES)
-        self._mark, encoding = _encoding(head)
-        self.format = _format(head, encoding)
+        self.head = binary.peek(HEAD_BYTES)
+        self._mark, encoding = _encoding(self.head)
+        self.format = _format(self.head, encoding)
         self.text = io.TextIOWrapper(binary, encoding, newline="")
         self._row = bytearray()
         self._complete = 0, hashlib.sha256()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from dataclasses import dataclass
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -12,25 +11,9 @@ from matplotlib.figure import Figure
 TEXT, GREY, LINE = "#262626", "#595959", "#E5E5E5"
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours to match a light or a dark page."""
-
-    text: str
-    grey: str
-    line: str
-    background: str
-
-
-LIGHT = Theme(TEXT, GREY, LINE, "white")
-DARK = Theme("#E6EDF3", "#A6B0BA", "#30363D", "#0D1117")
-
-
-def new_figure(width: float, height: float, theme: Theme = LIGHT) -> Figure:
+def new_figure(width: float, height: float, background: str = "white") -> Figure:
     """Create an empty figure that opens no window, whatever the backend of matplotlib."""
-    figure = Figure(
-        figsize=(width, height), dpi=150, layout="constrained", facecolor=theme.background
-    )
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained", facecolor=background)
     FigureCanvasAgg(figure)
     return figure
 

@@ -1,13 +1,55 @@
-"""Match the names that users type with known names."""
+"""Errors, and text that is fit for a message: names, lists, one line."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from river_oauc.cli.console.errors import UserError
-from river_oauc.cli.console.text import listed
+
+class UserError(Exception):
+    """A problem with the user's request, printed as one line."""
+
+
+# Control characters and line separators.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    """Replace control characters and unpaired surrogates, both of which file names may hold.
+
+    Examples
+    --------
+    >>> one_line("two\\nlines\\udce9.csv")
+    'two lines?.csv'
+
+    """
+    return _CONTROL.sub(" ", text).encode(errors="replace").decode()
+
+
+def shorten(text: str, width: int = 30) -> str:
+    """Truncate a long text.
+
+    Examples
+    --------
+    >>> shorten("a free text", width=8)
+    'a fre...'
+
+    """
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def listed(values: Sequence[str], at_most: int = 12) -> str:
+    """Join the first of some values, in quotes, and the number of the others.
+
+    Examples
+    --------
+    >>> listed(["red", "green", "blue"], at_most=2)
+    "'red', 'green' and 1 more"
+
+    """
+    text = ", ".join(repr(shorten(value)) for value in values[:at_most])
+    return text + (f" and {len(values) - at_most:,} more" if len(values) > at_most else "")
 
 
 def known_name(kind: str, name: str, known: Collection[str]) -> str:
@@ -33,7 +75,7 @@ def known_name(kind: str, name: str, known: Collection[str]) -> str:
     'OAM (wide)'
     >>> known_name("set", "hart", ["heart", "german"])
     Traceback (most recent call last):
-    river_oauc.cli.console.errors.UserError: unknown set 'hart' (did you mean 'heart'?); the
+    river_oauc.cli.messages.UserError: unknown set 'hart' (did you mean 'heart'?); the
     known ones are heart, german
 
     """

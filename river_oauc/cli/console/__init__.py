@@ -1,1 +1,0 @@
-"""Text, tables, figures and errors of the commands."""
