@@ -91,9 +91,9 @@ def wide() -> Iterator[Example]:
 
 
 def change() -> Iterator[Example]:
-    """After 3,000 examples, one in 20 positive, nothing ranks, and then the order is reversed."""
+    """After 3,000 examples, one in ten positive, nothing ranks, and then the order is reversed."""
     rng = random.Random(8)
-    for t, (values, y) in enumerate(plane(5_000, 8, seed=7, bias=1.9)):
+    for t, (values, y) in enumerate(plane(5_000, 8, seed=7, bias=1.5)):
         if t >= 3_000:
             values = [rng.gauss(0.0, 1.0) if t < 3_600 else -value for value in values]
         yield named(values), y, 1.0

@@ -301,7 +301,7 @@ def test_the_ranking_breaks_when_recent_win_rates_fall(rarer: bool) -> None:
     rng, ranking = np.random.default_rng(4), Ranking(2)
     stored: list[list[float]] = [[], []]
     wins: list[float] = []
-    recent, alarms, sign = 0.0, [], 1.0 if rarer else -1.0
+    recent, swings, alarms, sign = 0.0, 0.0, [], 1.0 if rarer else -1.0
     for t in range(6_000):
         positive = bool(rng.random() < 0.2) == rarer
         gap = sign * (2.0 if t < 4_000 else 0.0) * (positive == rarer)
@@ -311,7 +311,11 @@ def test_the_ranking_breaks_when_recent_win_rates_fall(rarer: bool) -> None:
             above = np.sign(scores[1] - np.array(others)) * (1 if positive else -1)
             wins.append(float(np.mean(0.5 + 0.5 * above)))
             recent += (wins[-1] - recent) / min(len(wins), 32)
-            limit = max(6.5 * np.std(wins) / math.sqrt(63), 0.02)
+            variance = np.var(wins) / 63
+            if len(wins) > 64:
+                variance = max(variance, swings / (len(wins) - 64))
+                swings += min((recent - np.mean(wins)) ** 2, 9 * variance)
+            limit = max(6.5 * math.sqrt(variance), 0.02)
             expected = len(wins) >= 64 and np.mean(wins) - recent > limit
         found = ranking.add(scores, positive, positive == rarer)
         assert found == expected
@@ -323,5 +327,5 @@ def test_the_ranking_breaks_when_recent_win_rates_fall(rarer: bool) -> None:
             assert ranking.gaps()[1] == pytest.approx(np.mean(latest[1]) - np.mean(latest[0]))
             ranking.start_again()
             assert ranking.aucs() == [0.5, 0.5] and not ranking.gaps().any()
-            stored, wins, recent = [[], []], [], 0.0
+            stored, wins, recent, swings = [[], []], [], 0.0, 0.0
     assert len(alarms) == 1 and 4_000 < alarms[0] < 4_300

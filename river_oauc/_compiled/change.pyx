@@ -15,6 +15,7 @@ cdef double _MIN_COMPARED = change.MIN_COMPARED
 cdef double _RECENT_MEMORY = change.RECENT_MEMORY
 cdef double _ALARM = change.ALARM
 cdef double _MIN_DROP = change.MIN_DROP
+cdef double _LARGEST_SWING = change.LARGEST_SWING
 
 
 def ranking_step(
@@ -26,7 +27,7 @@ def ranking_step(
     cdef double* own = doubles(recent, 2 * _N_COMPARED * size) + positive * _N_COMPARED * size
     cdef const double* others = <double*>cnp.PyArray_DATA(recent)
     cdef cnp.int64_t* number = writable_integers(n, 2)
-    cdef double* win = doubles(wins, 4)
+    cdef double* win = doubles(wins, 5)
     cdef double gap, rate = 0.0, deviation, error
     cdef bint broken = False
     if not size or number[0] < 0 or number[1] < 0:
@@ -43,7 +44,12 @@ def ranking_step(
         win[1] += deviation / win[0]
         win[2] += deviation * (rate - win[1])
         win[3] += (rate - win[3]) / fmin(win[0], _RECENT_MEMORY)
-        error = sqrt(win[2] / win[0] / (2.0 * _RECENT_MEMORY - 1.0))
+        error = win[2] / win[0] / (2.0 * _RECENT_MEMORY - 1.0)
+        if win[0] > _MIN_COMPARED:
+            error = fmax(error, win[4] / (win[0] - _MIN_COMPARED))
+            deviation = win[3] - win[1]
+            win[4] += fmin(deviation * deviation, _LARGEST_SWING * _LARGEST_SWING * error)
+        error = sqrt(error)
         broken = win[0] >= _MIN_COMPARED and win[1] - win[3] > fmax(_ALARM * error, _MIN_DROP)
     memcpy(own + (number[positive] % _N_COMPARED) * size, score, size * sizeof(double))
     number[positive] += 1

@@ -210,9 +210,8 @@ class AutoRanker(Ranker):
         self.stack.learn(all_scores[:-1], positive, weight)
         self.drift_detected = False
         if negatives and positives:
-            # Bursts that are over when they are scored would look like a change.
-            is_compared = served is None and positive == (positives <= negatives)
-            if self.ranking.add(all_scores, positive, is_compared):
+            is_rarer = positive == (positives <= negatives)
+            if self.ranking.add(all_scores, positive, is_rarer):
                 self._forget()
             self._update_experts()
 

@@ -22,8 +22,9 @@ RECENT_MEMORY = 32.0
 # deviations, and by so much.
 ALARM, MIN_DROP = 6.5, 0.02
 
-# The entries of `wins`: number, mean and sum of squared deviations of the win rates, recent mean.
-N_WINS, MEAN, SQUARES, RECENT = range(4)
+# No deviation of the recent win rate counts as more than so many of its standard deviations:
+# otherwise a break would hide itself.
+LARGEST_SWING = 3.0
 
 
 class Ranking(Stateful):
@@ -31,7 +32,8 @@ class Ranking(Stateful):
 
     The win rate of an example is the share of the latest scores of the other class that it beats.
     The ranking has broken if the recent mean of the rarer class is far below that of its whole
-    time.
+    time: by many times what it would vary if the examples were independent, and what it has varied,
+    which is more where they come in bursts.
 
     Parameters
     ----------
@@ -43,19 +45,19 @@ class Ranking(Stateful):
     recent, n
         The latest scores of the negatives and of the positives, and how many there have been.
     wins
-        Number, mean and sum of squared deviations of the win rates of the rarer class, and their
-        recent mean.
+        Number, mean and sum of squared deviations of the win rates of the rarer class, their recent
+        mean, and the sum of the squared deviations of that from the mean.
 
     """
 
     FIELDS: typing.ClassVar[dict[str, typing.Any]] = {
-        "recent": (float, 2, N_COMPARED, "scores"), "n": (int, 2), "wins": (float, 4),
+        "recent": (float, 2, N_COMPARED, "scores"), "n": (int, 2), "wins": (float, 5),
     }  # fmt: skip
 
     def __init__(self, n_scores: int) -> None:
         self.recent: FloatArray = np.zeros((2, N_COMPARED, n_scores))
         self.n: IntArray = np.zeros(2, np.int64)
-        self.wins: FloatArray = np.zeros(4)
+        self.wins: FloatArray = np.zeros(5)
 
     def add(self, scores: FloatArray, positive: bool, is_rarer: bool) -> bool:
         """Add the scores of an example; return whether the ranking has broken."""
@@ -83,7 +85,7 @@ class Ranking(Stateful):
         return gaps
 
     def check_state(self) -> None:
-        if self.wins[0] < 0.0 or self.wins[2] < 0.0:
+        if (self.wins[[0, 2, 4]] < 0.0).any():
             raise damage("win rates have a number or a scatter below 0")
 
 
@@ -102,14 +104,19 @@ def ranking_step(
     if is_rarer and len(others) >= MIN_COMPARED:
         gap = (score - others) * (1.0 if positive else -1.0)
         win = float(np.mean((gap > 0.0) + 0.5 * (gap == 0.0)))
-        number, mean, squares, latest = wins.tolist()
+        number, mean, squares, latest, recent_squares = wins.tolist()
         number += 1.0
         deviation = win - mean
         mean += deviation / number
         squares += deviation * (win - mean)
         latest += (win - latest) / min(number, RECENT_MEMORY)
-        wins[:] = number, mean, squares, latest
-        error = math.sqrt(squares / number / (2.0 * RECENT_MEMORY - 1.0))
+        variance = squares / number / (2.0 * RECENT_MEMORY - 1.0)
+        if number > MIN_COMPARED:
+            # Not before: then it still learns.
+            variance = max(variance, recent_squares / (number - MIN_COMPARED))
+            recent_squares += min((latest - mean) ** 2, LARGEST_SWING**2 * variance)
+        error = math.sqrt(variance)
+        wins[:] = number, mean, squares, latest, recent_squares
         broken = number >= MIN_COMPARED and mean - latest > max(ALARM * error, MIN_DROP)
     recent[own, n[own] % N_COMPARED] = scores
     n[own] += 1
