@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _commands() -> Iterable[Command]:
     # Imported here because they need the extra.
-    from benchmarks import decisions, distributed, merging, reviews, speed
+    from benchmarks import decisions, distributed, late, merging, reviews, speed
     from benchmarks.paper import command as tables
     from benchmarks.records import command as records
     from benchmarks.streams import command as streams
@@ -30,6 +30,7 @@ def _commands() -> Iterable[Command]:
         ("records", records, "learners on raw records, and LightGBM retrained on the past"),
         ("decisions", decisions, "whether alerts keep their budget, their rate and their cost"),
         ("reviews", reviews, "what reviews find when most labels come late"),
+        ("late", late, "ranking when labels come late, beside LightGBM under the same delay"),
         ("merging", merging, "AUC after learning shards separately and merging the models"),
         ("speed", speed, "time per example of each learner"),
         ("distributed", distributed, "learning a table with two processes and with one"),

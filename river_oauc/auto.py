@@ -87,8 +87,8 @@ class AutoOAUC(ExplainingClassifier):
     categories take. Weights cannot diverge.
 
     Two models merge: `a += b` or `a + b` stands for both parts of the stream. Class moments, counts
-    and what the stack has learned add up; trees and tracking score are averaged; the factors of
-    pairs and the landmarks are those of the model that knows more.
+    and what the stack has learned add up; trees, tracking score and the factors of pairs are
+    averaged; the landmarks are those of the model that knows more.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class OTAUC(ExplainingClassifier):
 
     Two models merge: `a += b` or `a + b` stands for both parts of the stream. Scores are averaged
     by what each model knows of the rarer class. The newest trees of both stay, and so do the newest
-    examples of each class, on which 20 more trees are grown.
+    examples of each class, on which 60 more trees are grown.
 
     Parameters
     ----------

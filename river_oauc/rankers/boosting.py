@@ -61,7 +61,7 @@ THINNING = 8.0
 KEPT_PER_CLASS, AGE_AFTER_CHANGE = 100, 100
 
 # The number of trees that are grown on the examples of two parts when they merge.
-TREES_PER_MERGE = 20
+TREES_PER_MERGE = 60
 
 
 class ClassBuffer(RingBuffer):
@@ -186,8 +186,8 @@ class BoostedTrees(Stateful):
             return
         trees, kept = self.trees, 1.0 - FADE
         tree, oldest = (*tree[:3], RATE * tree[3]), trees.taken(trees.next, trees.next + 1)
-        both = tree, (*oldest[:3], -kept * oldest[3])
-        change = typing.cast(TreeArrays, tuple(map(np.concatenate, zip(*both, strict=True))))
+        both = zip(*[tree, (*oldest[:3], -kept * oldest[3])], strict=True)
+        change = typing.cast(TreeArrays, tuple(np.concatenate(arrays) for arrays in both))
         for buffer in buffers:
             stored = buffer.scores[: buffer.n]
             stored *= kept

@@ -8,7 +8,6 @@ import typing
 import numpy as np
 
 from river_oauc.acceleration import accelerated
-from river_oauc.rankers.base import share_of_other
 from river_oauc.rankers.sparse import RowArrays, check_scores, merge_scores, pull_of, update_scores
 from river_oauc.state import FloatArray, IntArray
 
@@ -17,6 +16,9 @@ N_FACTORS, INITIAL_SIZE = 8, 0.17
 
 # The inputs of an example have this norm.
 NORM = 2.0
+
+# In merging, factors that have learned nothing count as if they had this sum of squares.
+SMALLEST_SQUARE = 1e-3
 
 
 class Pairs(RowArrays):
@@ -74,9 +76,10 @@ class Pairs(RowArrays):
         return parts
 
     def merge(self, other: typing.Self) -> None:
-        """Take over the factors of the part that knows more: those of two do not add up."""
-        if share_of_other(self.scores[:, 0].tolist(), other.scores[:, 0].tolist()) > 0.5:
-            self.factors, self.squares = other.factors.copy(), other.squares.copy()
+        """Average the factors, each by its squared gradients, which add up."""
+        mine, theirs = self.squares + SMALLEST_SQUARE, other.squares + SMALLEST_SQUARE
+        self.factors = (mine * self.factors + theirs * other.factors) / (mine + theirs)
+        self.squares = self.squares + other.squares
         merge_scores(self.scores, other.scores)
 
     def check_state(self) -> None:

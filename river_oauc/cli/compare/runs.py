@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import itertools
 import math
@@ -93,6 +94,8 @@ class Run:
     seconds: float = 0.0
     error: str | None = None
     n_bytes: int | None = None
+    # What is scored and waits for its label, if that comes late and the model can keep it.
+    _served: collections.deque[Any] | None = None
 
     def follow(
         self,
@@ -109,6 +112,9 @@ class Run:
                 self.n_bytes = self.model._raw_memory_usage
                 on_rows(len(examples))
             else:
+                is_late = bool((arrivals > np.arange(len(arrivals))).any())
+                if is_late and hasattr(self.model, "encode_one"):
+                    self._served = collections.deque()
                 stream = steps(examples, arrivals)
                 while self.seconds <= max_seconds and (turn := [*itertools.islice(stream, _CHUNK)]):
                     start = time.process_time()
@@ -126,11 +132,15 @@ class Run:
 
     def _take(self, step: Step) -> None:
         # A model may change its record.
-        prediction = self.model.predict_proba_one(dict(step.x))
+        record = dict(step.x)
+        if self._served is not None:
+            record = self.model.encode_one(record)
+            self._served.append(record)
+        prediction = self.model.predict_proba_one(record)
         # A tree that has seen only negatives leaves out True: its probability is 0.
         p = prediction.get(True, 0.0) if prediction else 0.5
         for x, y in step.known:
-            self.model.learn_one(dict(x), y)
+            self.model.learn_one(dict(x) if self._served is None else self._served.popleft(), y)
         self.scores.append(0.5 if math.isnan(p) else p)
 
 
