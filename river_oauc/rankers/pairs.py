@@ -9,7 +9,7 @@ import numpy as np
 
 from river_oauc.acceleration import accelerated
 from river_oauc.rankers.sparse import RowArrays, check_scores, merge_scores, pull_of, update_scores
-from river_oauc.state import FloatArray, IntArray
+from river_oauc.state import FloatArray, IntArray, damage
 
 # The number of factors of an entry, and their size before the first example.
 N_FACTORS, INITIAL_SIZE = 8, 0.17
@@ -84,6 +84,8 @@ class Pairs(RowArrays):
 
     def check_state(self) -> None:
         check_scores(self.scores)
+        if (self.squares < 0.0).any():
+            raise damage("a sum of squares is below 0")
         super().check_state()
 
 

@@ -207,6 +207,9 @@ class SparseRanker(RowArrays, Ranker):
 
     def check_state(self) -> None:
         check_scores(self.scores)
+        units = self.terms[..., UNIT]
+        if (self.terms[..., SQUARES] < 0.0).any() or (units < 0.0).any() or not units[:, 1].all():
+            raise damage("a term has a unit or second derivatives that it cannot have")
         super().check_state()
 
 
