@@ -56,15 +56,20 @@ def phishing(n: int) -> list[Example]:
 def progressive(
     examples: Sequence[Example], model: Any, arrivals: Sequence[int] | None = None
 ) -> np.ndarray:
-    """Return the scores of a plain loop that learns an example once its label has come."""
-    scores, n_learned = [], 0
+    """Return the scores of a plain loop that learns an example once its label has come.
+
+    As it was served, if the model can keep it.
+    """
+    scores, served, n_learned = [], [], 0
     due = range(len(examples)) if arrivals is None else arrivals
+    encode = getattr(model, "encode_one", lambda x: x)
     for i, (x, _) in enumerate(examples):
-        prediction = model.predict_proba_one(x)
+        served.append(encode(x))
+        prediction = model.predict_proba_one(served[i])
         p = prediction.get(True, 0.0) if prediction else 0.5
         scores.append(0.5 if math.isnan(p) else p)
         while n_learned < len(examples) and due[n_learned] <= i:
-            model.learn_one(*examples[n_learned])
+            model.learn_one(served[n_learned], examples[n_learned][1])
             n_learned += 1
     return np.array(scores)
 
