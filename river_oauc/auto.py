@@ -22,11 +22,9 @@ def _are_experts(experts: typing.Any) -> bool:
     return bool(experts) and all(each in EXPERTS for each in experts)
 
 
-# A label is learned as it was served if at most so many labels have come since, and so many times
-# that number of labels are known.
+# A record is learned as it was served if at most 300 labels have come since, and 1.5 times as many
+# are known. Otherwise it waits for a third as many further labels, and for 100 at most.
 LATEST_SERVED, KNOWN_PER_LATE = 300, 1.5
-
-# Otherwise it waits for a third of the labels that have come since, and for so many at most.
 LONGEST_LAG, LAG_SHARE = 100, 3
 
 
@@ -74,8 +72,8 @@ class AutoOAUC(ExplainingClassifier):
     examples count.
 
     When the examples of the rarer class suddenly rank lower among the latest of the other, the
-    stream has changed, and what has been learned counts as little from then on. `drift_detected`
-    tells when.
+    stream has changed. Then class moments, the stack and what is known of entries count as little,
+    and the newest 100 stored examples of each class stay. `drift_detected` tells when.
 
     All experts but the sparse ones see columns of numbers: a category stands for its log odds, see
     `preprocessing.RecordEncoder`. A feature has a column once it has been known in five examples
@@ -94,7 +92,7 @@ class AutoOAUC(ExplainingClassifier):
     ----------
     experts
         The kinds of experts: some of `"linear"`, `"kernel"`, `"trees"` and `"sparse"`. Fewer take
-        less time. The kernel score comes with the linear ones.
+        less time. `"kernel"` includes the linear scores.
     prior
         What a probability of one half means. `"balanced"`: as likely from either class, were
         they equally frequent. `"empirical"`: as frequent as the classes have been of late.
@@ -245,16 +243,22 @@ class AutoOAUC(ExplainingClassifier):
                 # While few labels are known, those that the model had say little.
                 if late <= min(LATEST_SERVED, self._n_labels / KNOWN_PER_LATE):
                     served, lag = (scores,) if late else (), 0
+            queue = self._ranker.queue
+            # If this record does not wait, the oldest of those that do is learned as well.
+            most, detected = lag or max(len(queue) - 1, 0), False
             if not lag:
                 super()._learn(encode, record, positive, weight, *served)
-                return
-            again = self.encode_one(record)
+                detected = self.drift_detected
+            else:
+                again = self.encode_one(record)
+                queue += [(again, positive, weight)] if weight else []
+            while weight and len(queue) > most:
+                self._learn_oldest()
+                detected |= self.drift_detected
             if weight:
-                self._ranker.queue.append((again, positive, weight))
-            while len(self._ranker.queue) > lag:
-                self._learn_first()
+                self._ranker.drift_detected = detected
 
-    def _learn_first(self) -> None:
+    def _learn_oldest(self) -> None:
         served, positive, weight = self._ranker.queue[0]
         super()._learn(self._encoder.encode, served.record, positive, weight, served.scores)
         del self._ranker.queue[0]
@@ -262,7 +266,7 @@ class AutoOAUC(ExplainingClassifier):
     def _set_learned(self, state: State) -> None:
         super()._set_learned(state)
         if not all(map(self._can_wait, self._ranker.queue)):
-            raise damage("the records that wait to be learned are none")
+            raise damage("a record that waits to be learned is invalid")
 
     def _can_wait(self, item: typing.Any) -> bool:
         """Whether this is a record that waits to be learned, with its label and weight."""
@@ -285,7 +289,7 @@ class AutoOAUC(ExplainingClassifier):
         """Learn all records that wait for further labels; see `lag`."""
         with self._lock:
             while self._ranker.queue:
-                self._learn_first()
+                self._learn_oldest()
 
     def _forget(self) -> None:
         forget_rows(self._encoder, self._ranker.sparse_parts)

@@ -148,6 +148,22 @@ def test_late_labels_wait_longer_the_later_they_come(delay: int) -> None:
     assert len(model._ranker.queue) == min(100, delay // 3)
 
 
+def test_records_that_wait_are_learned_in_the_end() -> None:
+    """Labels come 300 records late, so the first ones wait, and those after them do not."""
+    model, _ = served_late(AutoOAUC(("linear",)), [(x, y, 1.0) for x, y, _ in stream(900)], 300)
+    assert model._ranker.queue == [] and model._ranker.n_seen == 600
+
+
+def test_merging_keeps_what_waits() -> None:
+    one, other = AutoOAUC(("linear",), lag=30), AutoOAUC(("linear",), lag=30)
+    learned(one, EXAMPLES[:100])
+    learned(other, EXAMPLES[100:120])
+    for merged in (one + other, other + one):
+        assert len(merged._ranker.queue) == 50 and merged._ranker.n_seen == 70
+        merged.flush()
+        assert merged._ranker.n_seen == 120
+
+
 @pytest.mark.parametrize("damage", [None, (), ((), True, 1.0), (("a",), True), 5, ("x", "y", "z")])
 def test_a_queue_that_is_none_is_refused(damage: Any) -> None:
     model = learned(AutoOAUC(seed=1, lag=20), EXAMPLES[:50])

@@ -9,11 +9,13 @@ The whole rule, from the example to the score:
   numbers; see `sparse`, `pairs`, `counts`.
 - The score is a weighted sum of all of these. The weights are those of a logistic regression that
   forgets; see `stack`.
-- When the ranking breaks, all that has been learned counts as little; see `change`.
+- When the ranking breaks, class moments, stack and what is known of entries count as little; of the
+  stored examples the newest stay, and so do the trees; see `change`.
 """
 
 from __future__ import annotations
 
+import copy
 import typing
 from collections.abc import Sequence
 
@@ -74,7 +76,7 @@ class AutoRanker(Ranker):
     Parameters
     ----------
     experts
-        The kinds of experts. The kernel score comes with the linear ones.
+        The kinds of experts. `"kernel"` includes the linear scores.
     seed
         Seed of the trees.
 
@@ -186,7 +188,7 @@ class AutoRanker(Ranker):
             dense = self._see(x)
             scores = dense.scores
             if self.boosted:
-                # The last score is that of the trees, if there are some.
+                # Without trees, no score is needed.
                 self.boosted.store(dense.row, scores[-1], positive, weight)
             if self.linear:
                 share = (negatives if positive else positives) / (negatives + positives)
@@ -228,7 +230,7 @@ class AutoRanker(Ranker):
             boosted.boost_if_due()
 
     def _forget(self) -> None:
-        """Let all that has been learned count as little, because the ranking has broken."""
+        """Let what has been learned count as little, because the ranking has broken."""
         self.drift_detected = True
         self.n_drifts_detected += 1
         self.ranking.start_again()
@@ -245,9 +247,14 @@ class AutoRanker(Ranker):
             self.counts.counts *= KEPT_SHARE
 
     def _make_room(self, n_columns: int) -> None:
-        for part in (self.linear, self.kernel, self.boosted):
-            if part and part.n_features < n_columns:
-                part.reindex(None, n_columns)
+        parts = (self.linear, self.kernel, self.boosted)
+        narrow = [part for part in parts if part and part.n_features < n_columns]
+        wide = [copy.copy(part) for part in narrow]
+        for part in wide:
+            part.reindex(None, n_columns)
+        # At once, so that no interrupt leaves parts of different widths.
+        for part, wider in zip(narrow, wide, strict=True):
+            vars(part).update(vars(wider))
 
     # What is asked of it -----------------------------------------------------------------------
 
@@ -308,21 +315,24 @@ class AutoRanker(Ranker):
         return dense, sparse
 
     def merge(self, other: AutoRanker) -> None:
-        if not other.n_seen and not other.queue:
-            return
-        if not self.n_seen and not self.queue:
+        queue = self.queue + other.queue
+        if not self.n_seen:
             vars(self).update(vars(other))
+        if not (self.n_seen and other.n_seen) or self.parts is other.parts:
+            self.queue = queue
             return
-        if self.kernel:
-            mine, theirs = self.boosted.buffers, other.boosted.buffers
-            self.kernel.merge(other.kernel, mine, theirs, self.linear.units)
         for name, part in self.parts.items():
-            if name not in ("kernel", "ranking"):
+            if name == "kernel":
+                stored = self.boosted.buffers, other.boosted.buffers
+                part.merge(other.kernel, *stored, self.linear.units)
+            elif name == "boosted":
+                part.merge(other.boosted, grow=self.has_trees)
+            elif name != "ranking":
                 part.merge(other.parts[name])
         # Scores of the two do not compare.
         self.ranking.start_again()
         self.totals += other.totals
-        self.queue = self.queue + other.queue
+        self.queue = queue
         self.n_seen += other.n_seen
         self.n_drifts_detected += other.n_drifts_detected
         self.drift_detected = False

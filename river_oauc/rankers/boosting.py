@@ -219,11 +219,11 @@ class BoostedTrees(Stateful):
             buffer.keep_newest(KEPT_PER_CLASS)
         self.age, self.next_tree = AGE_AFTER_CHANGE, 0
 
-    def merge(self, other: typing.Self) -> None:
+    def merge(self, other: typing.Self, grow: bool = True) -> None:
         """Average both scores, weighted by what each part knows of the rarer class.
 
         The newest trees and the newest examples of both stay. If both have learned something, some
-        trees are then grown on the examples of both.
+        trees are then grown on the examples of both, unless `grow` is False.
         """
         share = share_of_other(self.totals.tolist(), other.totals.tolist())
         self.trees.values *= 1.0 - share
@@ -235,9 +235,9 @@ class BoostedTrees(Stateful):
             mine.codes = digitize(mine.rows, self.edges)
             mine.scores = self.trees.scores(mine.rows)
         self.totals += other.totals
-        both_have_learned = self.age and other.age
+        grow = bool(grow and self.age and other.age)
         self.age, self.next_tree, self.n_binned = self.age + other.age, 0, 0
-        if both_have_learned and all(buffer.n for buffer in self.buffers):
+        if grow and all(buffer.n for buffer in self.buffers):
             for _ in range(TREES_PER_MERGE):
                 self.boost()
 

@@ -97,8 +97,8 @@ class KernelExpert(Stateful):
         return True
 
     def solve(self) -> None:
-        """Compute the score."""
-        if self.size:
+        """Compute the score, given examples of both classes."""
+        if self.size and self.moments.n.all():
             self.moments.flush()
             landmarks = self.landmarks[: self.size]
             gram = np.exp(-self.rate * cdist(landmarks, landmarks, "sqeuclidean"))
@@ -118,6 +118,8 @@ class KernelExpert(Stateful):
         stand for all that it has seen.
         """
         n_other, stored = other.moments.n, theirs
+        # At once, from the examples of both, if neither has all its landmarks.
+        next_choice = int(bool(self.next_choice and other.next_choice))
         if share_of_other(self.moments.n.tolist(), n_other.tolist()) > 0.5:
             n_other, stored = self.moments.n, mine
             vars(self).update(vars(other))
@@ -128,11 +130,7 @@ class KernelExpert(Stateful):
                 if weight:
                     z = standardize(row.astype(float), units)
                     self.moments.add(self.see(z)[0], bool(positive), weight)
-        if self.next_choice and other.next_choice:
-            # At once, from the examples of both.
-            self.next_choice = 1
-        else:
-            self.next_choice = 0
+        self.next_choice = next_choice
 
     def reindex(self, positions: IntArray | None, size: int) -> None:
         vars(self).update(self.moved(positions, size))

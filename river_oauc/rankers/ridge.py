@@ -227,7 +227,9 @@ class LinearExperts(Stateful):
         return True
 
     def solve(self) -> None:
-        """Compute the ridge scores."""
+        """Compute the ridge scores, given examples of both classes."""
+        if not self.moments.n.all():
+            return
         self.moments.flush()
         for i, strength in enumerate(STRENGTHS):
             self.weights[i], self.biases[i] = ridge(self.moments, self.n_features, strength)

@@ -59,14 +59,27 @@ class RingBuffer(Stateful):
     def add(self, *values: typing.Any) -> None:
         """Write the values of an example to the arrays; the oldest goes if there are too many."""
         place = self.next
+        if place == len(getattr(self, self._names[0])):
+            self._grow()
         for name, value in zip(self._names, values, strict=True):
-            array = getattr(self, name)
-            if place == len(array):
-                room = min(place + max(16, place // 4), self.capacity) - place
-                array = np.concatenate((array, np.zeros((room, *array.shape[1:]), array.dtype)))
-                setattr(self, name, array)
-            array[place] = value
+            getattr(self, name)[place] = value
         self.n, self.next = max(self.n, place + 1), (place + 1) % self.capacity
+
+    def _grow(self) -> None:
+        room = min(max(16, self.next // 4), self.capacity - self.next)
+        arrays = {name: getattr(self, name) for name in self._names}
+        longer = {
+            name: np.concatenate((array, np.zeros((room, *array.shape[1:]), array.dtype)))
+            for name, array in arrays.items()
+        }
+        # At once, so that no interrupt leaves arrays of different lengths.
+        vars(self).update(longer)
+
+    def _keep(self, arrays: dict[str, typing.Any], rows: typing.Any) -> None:
+        """Have these rows of some arrays only."""
+        kept = {name: array[rows] for name, array in arrays.items()}
+        n = len(rows)
+        vars(self).update(kept, n=n, next=n % self.capacity)
 
     def oldest_first(self) -> IntArray:
         """Return where the examples are, the newest last."""
@@ -74,19 +87,17 @@ class RingBuffer(Stateful):
 
     def keep_newest(self, n: int) -> None:
         """Forget all but the newest examples."""
-        newest = self.oldest_first()[-n:]
-        for name in self._names:
-            setattr(self, name, getattr(self, name)[newest])
-        self.n, self.next = len(newest), len(newest) % self.capacity
+        arrays = {name: getattr(self, name) for name in self._names}
+        self._keep(arrays, self.oldest_first()[-n:])
 
     def merge(self, other: typing.Self) -> None:
         """Keep the newest examples of both."""
         mine, theirs = self.oldest_first(), other.oldest_first()
-        kept = merge_newest(self.n, other.n, self.capacity)
-        for name in self._names:
-            both = np.concatenate((getattr(self, name)[mine], getattr(other, name)[theirs]))
-            setattr(self, name, both[kept])
-        self.n, self.next = len(kept), len(kept) % self.capacity
+        both = {
+            name: np.concatenate((getattr(self, name)[mine], getattr(other, name)[theirs]))
+            for name in self._names
+        }
+        self._keep(both, merge_newest(self.n, other.n, self.capacity))
 
     def check_state(self) -> None:
         if not (self.next == self.n < self.capacity or 0 <= self.next < self.n == self.capacity):

@@ -75,10 +75,13 @@ class RowArrays(Stateful):
         ]
 
     def _resize(self, size: int, kept: typing.Any = slice(None)) -> None:
+        arrays = {}
         for name in self._names:
             rows = getattr(self, name, self.new_rows(name, 0, 0))[: self.n_features][kept]
             new = self.new_rows(name, len(rows), size - len(rows))
-            setattr(self, name, np.concatenate((rows, new)))
+            arrays[name] = np.concatenate((rows, new))
+        # At once, so that no interrupt leaves arrays of different lengths.
+        vars(self).update(arrays)
 
     def keep(self, rows: IntArray) -> None:
         """Forget all features but those in these rows."""

@@ -160,13 +160,13 @@ class MixedEncoder:
                 # Once more, now that there is room. A copy: another thread may change the record.
                 self._make_room()
                 x = x if isinstance(x, ReadRecord) else dict(x)
+            dense, sparse, values = encoded
+            if learning and sparse is not None and len(self.rows_index.entries) - before[2] > 1:
+                self._sort_new_rows(before[2], sparse[0])
         except BaseException:
             if learning:
                 self._truncate(before)
             raise
-        dense, sparse, values = encoded
-        if learning and sparse is not None and len(self.rows_index.entries) - before[2] > 1:
-            self._sort_new_rows(before[2], sparse[0])
         example = (dense, sparse) if self.is_pair else sparse if dense is None else dense
         return example, None if values is None else (values, before)
 
@@ -186,9 +186,9 @@ class MixedEncoder:
         new = index.entries[first:]
         keys = [(sort_key(names[feature]), kind, sort_key(key)) for feature, kind, key in new]
         order = sorted(range(len(new)), key=keys.__getitem__)
-        for row, i in enumerate(order, first):
-            index.entries[row] = new[i]
-            index.put(new[i], row)
+        index.entries[first:] = [new[i] for i in order]
+        for row, entry in enumerate(index.entries[first:], first):
+            index.put(entry, row)
         is_new = rows >= first
         rows[is_new] = first + np.argsort(order)[rows[is_new] - first]
 
