@@ -165,7 +165,9 @@ def score_rows(
         x = rows[each, features[trees, nodes]]
         right = (x > thresholds[trees, nodes]) | (np.isnan(x) & ~missing_left[trees, nodes])
         nodes = 2 * nodes + 1 + right
-    scores: FloatArray = values[trees, nodes].sum(axis=1)
+    # One after the other, so that trees that there is room for make no difference to rounding.
+    sums = np.cumsum(np.append(np.zeros((len(rows), 1)), values[trees, nodes], axis=1), axis=1)
+    scores: FloatArray = sums[:, -1]
     return scores
 
 
