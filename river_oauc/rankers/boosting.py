@@ -167,8 +167,9 @@ class BoostedTrees(Stateful):
         self.next_tree = self.age + wait
         buffers, start = self.buffers, self.rng.random()
         drawn = [(buffer, candidates(buffer.n, start)) for buffer in buffers]
-        scores = [buffer.scores[here] for buffer, here in drawn]
-        weights = [buffer.weights[here] for buffer, here in drawn]
+        # Copies: how BLAS rounds depends on where an array begins.
+        scores = [buffer.scores[here].copy() for buffer, here in drawn]
+        weights = [buffer.weights[here].copy() for buffer, here in drawn]
         g, h = LOSSES[self.loss](scores, weights, self.totals[0] / self.totals[1])
         self._choose_bins(drawn, h, wait)
         features = draw_features(self.edges, self.rng)
