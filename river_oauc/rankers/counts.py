@@ -45,9 +45,6 @@ class Counts(RowArrays):
         self.sum_of_squares: FloatArray = np.zeros(1)
         super().__init__()
 
-    def new_rows(self, name: str, first: int, n: int) -> FloatArray:
-        return np.zeros((n, 2))
-
     def score(self, rows: IntArray) -> float:
         """Return the score of an example with these entries."""
         return counts_score(

@@ -51,7 +51,7 @@ class Pairs(RowArrays):
 
     def new_rows(self, name: str, first: int, n: int) -> FloatArray:
         if name != "factors":
-            return np.zeros((n, N_FACTORS))
+            return super().new_rows(name, first, n)
         # Random numbers that depend on nothing but the place, so that copies go on alike.
         stream = np.random.PCG64(1).advance(first * N_FACTORS)
         return np.random.Generator(stream).uniform(-INITIAL_SIZE, INITIAL_SIZE, (n, N_FACTORS))

@@ -59,7 +59,7 @@ class RowArrays(Stateful):
 
     def new_rows(self, name: str, first: int, n: int) -> FloatArray:
         """Return n rows of an array, for features that have not been seen, from a place on."""
-        raise NotImplementedError
+        return np.zeros((n, *self.FIELDS[name][2:]))
 
     def make_room(self, n: int) -> None:
         """Have room for n features."""
@@ -90,11 +90,10 @@ class RowArrays(Stateful):
 
     def reindex(self, positions: IntArray, size: int) -> None:
         n = min(len(positions), self.n_features)
-        for name in self._names:
-            new = self.new_rows(name, 0, size + 1)
-            new[positions[:n]] = getattr(self, name)[:n]
-            setattr(self, name, new)
-        self.n_features = size
+        arrays = {name: self.new_rows(name, 0, size + 1) for name in self._names}
+        for name, array in arrays.items():
+            array[positions[:n]] = getattr(self, name)[:n]
+        vars(self).update(arrays, n_features=size)
 
     def check_state(self) -> None:
         # The last row is free.
@@ -145,11 +144,10 @@ class SparseRanker(RowArrays, Ranker):
         super().__init__()
 
     def new_rows(self, name: str, first: int, n: int) -> FloatArray:
-        if name != "terms":
-            return np.zeros(n)
-        terms = np.zeros((n, 2, 4))
-        terms[..., UNIT] = UNSEEN
-        return terms
+        rows = super().new_rows(name, first, n)
+        if name == "terms":
+            rows[..., UNIT] = UNSEEN
+        return rows
 
     def score(self, example: SparseExample) -> float:
         return self.score_and_inputs(example)[0]
